@@ -1,0 +1,2 @@
+//! steer
+fn main() {}
