@@ -1,0 +1,310 @@
+//! What a behaviour is, and the public call that registers one; the built-in behaviours use it too.
+
+use bevy::{
+    ecs::{
+        component::Mutable,
+        query::{IterQueryData, QueryData, QueryFilter},
+        schedule::ScheduleConfigs,
+        system::{ScheduleSystem, SystemParam},
+    },
+    platform::collections::HashMap,
+    prelude::*,
+    reflect::GetTypeRegistration,
+};
+
+use crate::{
+    accumulator::{BehaviorId, SteeringAccumulator},
+    agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
+    events::{EventQueue, Happening},
+    neighbors::NeighborGrid,
+    plane::SteeringPlane,
+    priority::SteeringPriority,
+    rng::{SteeringId, SteeringSeed},
+    schedule::{SteeringSchedule, SteeringStep, SteeringSystems},
+    sensing::SteerEvery,
+    warnings::SteeringWarnings,
+};
+
+/// A value that makes no sense, and what steering does about it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fault {
+    /// The field.
+    pub field: &'static str,
+    /// Its value; NaN stands for itself.
+    pub value: f32,
+    /// What is done.
+    pub consequence: &'static str,
+}
+
+/// Checks for the values of behaviour components.
+pub mod check {
+    use super::Fault;
+
+    /// A fault unless `value` is finite and at least 0.
+    #[must_use]
+    pub fn not_negative(field: &'static str, value: f32, consequence: &'static str) -> Option<Fault> {
+        (!(value.is_finite() && value >= 0.0)).then_some(Fault { field, value, consequence })
+    }
+
+    /// A fault unless `value` is finite and above 0.
+    #[must_use]
+    pub fn positive(field: &'static str, value: f32, consequence: &'static str) -> Option<Fault> {
+        (!(value.is_finite() && value > 0.0)).then_some(Fault { field, value, consequence })
+    }
+
+    /// A fault unless `value` is a weight: finite and at least 0.
+    #[must_use]
+    pub fn weight(value: f32) -> Option<Fault> {
+        not_negative("weight", value, "must be finite and not negative; the behaviour is ignored")
+    }
+
+    /// `value` if it is finite and above 0, else 0: how behaviours read lengths and times.
+    #[inline]
+    #[must_use]
+    pub fn or_zero(value: f32) -> f32 {
+        if value.is_finite() && value > 0.0 { value } else { 0.0 }
+    }
+}
+
+/// A steering behaviour: a component whose system writes into the agent's [`SteeringAccumulator`].
+///
+/// Register one with [`SteeringApp::add_steering_behavior`].
+pub trait SteeringBehavior: Component<Mutability = Mutable> + Reflect + GetTypeRegistration {
+    /// Name by which contributions, warnings and tools call it; unique in the app.
+    const NAME: &'static str;
+    /// Its id, from the name.
+    const ID: BehaviorId = BehaviorId::new(Self::NAME);
+
+    /// What is wrong with the component's values, if anything; asked when the component is added or changed. The
+    /// behaviour itself must cope with such values: contributions that are not finite are dropped.
+    fn fault(&self) -> Option<Fault> {
+        None
+    }
+}
+
+/// The behaviours that an app knows, by id.
+#[derive(Resource, Debug, Default)]
+pub struct SteeringBehaviors {
+    names: HashMap<BehaviorId, &'static str>,
+}
+
+impl SteeringBehaviors {
+    /// The name of a behaviour that wrote a contribution; `None` for systems that never registered.
+    #[must_use]
+    pub fn name(&self, id: BehaviorId) -> Option<&'static str> {
+        self.names.get(&id).copied()
+    }
+
+    /// All registered behaviours, sorted by name.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<(BehaviorId, &'static str)> {
+        let mut all: Vec<_> = self.names.iter().map(|(&id, &name)| (id, name)).collect();
+        all.sort_unstable_by_key(|&(_, name)| name);
+        all
+    }
+
+    fn insert(&mut self, id: BehaviorId, name: &'static str) {
+        match self.names.insert(id, name) {
+            Some(other) if other != name => {
+                log::error!("the steering behaviours {other} and {name} share one id: rename one of them");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Registers behaviours with an app.
+pub trait SteeringApp {
+    /// Adds behaviour `B` with the system or systems that run it, in `stage` of the steering schedule.
+    ///
+    /// Registers the component for reflection (so that scenes and panels know it), its name, the warning for
+    /// [`faults`](SteeringBehavior::fault), and its leaving: a removed component contributes nothing from that tick on.
+    fn add_steering_behavior<B: SteeringBehavior>(
+        &mut self,
+        stage: SteeringSystems,
+        systems: ScheduleConfigs<ScheduleSystem>,
+    ) -> &mut Self;
+}
+
+impl SteeringApp for App {
+    fn add_steering_behavior<B: SteeringBehavior>(
+        &mut self,
+        stage: SteeringSystems,
+        systems: ScheduleConfigs<ScheduleSystem>,
+    ) -> &mut Self {
+        self.init_resource::<SteeringSchedule>().init_resource::<SteeringBehaviors>();
+        self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME);
+        let schedule = self.world().resource::<SteeringSchedule>().0;
+        self.register_type::<B>()
+            .add_systems(schedule, (warn_of_faults::<B>.in_set(SteeringSystems::Sense), systems.in_set(stage)))
+            .add_observer(forget_removed::<B>)
+    }
+}
+
+fn warn_of_faults<B: SteeringBehavior>(
+    warnings: Res<SteeringWarnings>,
+    changed: Query<(Entity, &B), Changed<B>>,
+) {
+    for (entity, behavior) in &changed {
+        if let Some(Fault { field, value, consequence }) = behavior.fault() {
+            warnings.warn(entity, B::NAME, field, &value, consequence);
+        }
+    }
+}
+
+fn forget_removed<B: SteeringBehavior>(
+    removed: On<Remove, B>,
+    mut accumulators: Query<&mut SteeringAccumulator>,
+) {
+    if let Ok(mut accumulator) = accumulators.get_mut(removed.entity) {
+        accumulator.forget(B::ID);
+    }
+}
+
+/// What a behaviour's system reads of its agent, and the accumulator that it writes to.
+#[derive(QueryData)]
+#[query_data(mutable)]
+pub struct Steerer {
+    /// The agent.
+    pub entity: Entity,
+    /// Its number.
+    pub id: &'static SteeringId,
+    /// Its limits.
+    pub agent: &'static SteeringAgent,
+    /// Its position.
+    pub transform: &'static Transform,
+    /// Its velocity.
+    pub velocity: &'static SteeringVelocity,
+    /// Its own plane, if it has one.
+    pub plane: Option<&'static SteeringPlane>,
+    /// How often it looks, if not every tick.
+    pub every: Option<&'static SteerEvery>,
+    /// Where its contributions go.
+    pub accumulator: &'static mut SteeringAccumulator,
+}
+
+/// What a behaviour's system reads of the world: the tick, the defaults, the neighbour grid.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_steer::prelude::*;
+///
+/// /// Wants to go up.
+/// #[derive(Component, Reflect, Clone, Default)]
+/// #[reflect(Component, Default)]
+/// struct Float;
+///
+/// impl SteeringBehavior for Float {
+///     const NAME: &'static str = "Float";
+/// }
+///
+/// fn float(steering: Steering, mut agents: Query<(Steerer, &Float)>) {
+///     steering.for_each(&mut agents, |(mut me, _)| {
+///         if let Some(view) = steering.view(&me) {
+///             let up = Vec3::Y * view.max_speed;
+///             me.accumulator.desire(Float::ID, up, 1.0, SteeringPriority::GOAL);
+///         }
+///     });
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins((MinimalPlugins, SteeringPlugins::default()));
+/// app.add_steering_behavior::<Float>(SteeringSystems::Steer, float.into_configs());
+/// ```
+#[derive(SystemParam)]
+pub struct Steering<'w> {
+    step: Res<'w, SteeringStep>,
+    defaults: Res<'w, SteeringDefaults>,
+    grid: Res<'w, NeighborGrid>,
+    seed: Res<'w, SteeringSeed>,
+    events: Res<'w, EventQueue>,
+    warnings: Res<'w, SteeringWarnings>,
+}
+
+impl Steering<'_> {
+    /// The agent as pure functions see it; `None` while earlier contributions are held
+    /// ([`SteerEvery`]), or where the agent's position is not finite: then there is nothing to do.
+    #[inline]
+    #[must_use]
+    pub fn view(&self, me: &SteererItem) -> Option<AgentView> {
+        if me.accumulator.is_held() || !me.transform.translation.is_finite() {
+            return None;
+        }
+        let plane = me.plane.copied().unwrap_or(self.defaults.plane);
+        let mut view =
+            AgentView::new(me.agent, me.transform.translation, me.velocity.0, plane, self.step.dt);
+        view.sense_interval = me.every.map_or(0.0, SteerEvery::interval);
+        Some(view)
+    }
+
+    /// Runs `f` for each item, on the compute pool where there are many agents. `f` sees only its own item, so the
+    /// number of threads cannot change the result.
+    #[inline]
+    pub fn for_each<D, F>(
+        &self,
+        query: &mut Query<D, F>,
+        f: impl for<'w, 's> Fn(D::Item<'w, 's>) + Send + Sync + Clone,
+    ) where
+        D: QueryData + IterQueryData,
+        F: QueryFilter,
+    {
+        for_each_agent(query, self.grid.agent_count() >= self.defaults.parallel_from, f);
+    }
+
+    /// Length of the tick in seconds.
+    #[must_use]
+    pub fn dt(&self) -> f32 {
+        self.step.dt
+    }
+
+    /// The tick's number.
+    #[must_use]
+    pub fn tick(&self) -> u64 {
+        self.step.tick
+    }
+
+    /// The neighbour grid as it was at the start of the tick.
+    #[must_use]
+    pub fn grid(&self) -> &NeighborGrid {
+        &self.grid
+    }
+
+    /// The app's seed.
+    #[must_use]
+    pub fn seed(&self) -> SteeringSeed {
+        *self.seed
+    }
+
+    /// The app's warnings, to add to.
+    #[must_use]
+    pub fn warnings(&self) -> &SteeringWarnings {
+        &self.warnings
+    }
+
+    pub(crate) fn send(&self, me: &SteererItem, order: u32, happening: Happening) {
+        self.events.send(me.entity, *me.id, order, happening);
+    }
+}
+
+/// Runs `f` for each item of `query`, in parallel or not.
+pub(crate) fn for_each_agent<D, F>(
+    query: &mut Query<D, F>,
+    parallel: bool,
+    f: impl for<'w, 's> Fn(D::Item<'w, 's>) + Send + Sync + Clone,
+) where
+    D: QueryData + IterQueryData,
+    F: QueryFilter,
+{
+    if parallel {
+        query.par_iter_mut().for_each(|item| f(item));
+    } else {
+        for item in query.iter_mut() {
+            f(item);
+        }
+    }
+}
+
+/// Weight and priority as every behaviour has them; a shorthand for their sliders' ranges.
+pub(crate) const DEFAULT_WEIGHT: f32 = 1.0;
+/// Level of goals.
+pub(crate) const GOAL: SteeringPriority = SteeringPriority::GOAL;

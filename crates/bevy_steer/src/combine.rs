@@ -1,0 +1,186 @@
+//! How contributions become one force.
+
+use bevy::prelude::*;
+
+use crate::{
+    accumulator::{Contribution, ContributionKind},
+    agent::AgentView,
+    priority::SteeringPriority,
+};
+
+/// How the contributions of one agent become one force. The app's default is in
+/// [`SteeringDefaults`](crate::SteeringDefaults); as a component it overrides that for one agent.
+///
+/// Within a level, contributions are weighted and summed in order of behaviour id. In every mode the result is at most
+/// `max_force` long, and independent to the bit of the order in which systems ran.
+#[derive(Component, Reflect, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
+#[reflect(Component, Default, Debug, Clone, PartialEq)]
+#[type_path = "bevy_steer"]
+pub enum SteeringCombine {
+    /// Σ weight × force over all levels, truncated to `max_force`.
+    WeightedSum,
+    /// The first level whose sum has length² > 1e-4 is used alone. A fading push still wins over a strong goal.
+    FirstNonZero,
+    /// Level by level until the lengths applied add up to `max_force`; the level that overflows is scaled to what is left.
+    #[default]
+    Budget,
+}
+
+/// Below this squared length a level counts as silent for [`SteeringCombine::FirstNonZero`].
+const SILENT_SQUARED: f32 = 1e-4;
+
+/// `v` shortened to at most `max`; finite for any finite `v`.
+#[inline]
+#[must_use]
+pub fn truncate(v: Vec3, max: f32) -> Vec3 {
+    let squared = v.length_squared();
+    if squared <= max * max {
+        v
+    } else if squared.is_finite() {
+        v * (max / squared.sqrt())
+    } else {
+        // The square overflowed; bring the vector into range first.
+        (v / v.abs().max_element()).normalize_or_zero() * max
+    }
+}
+
+/// Whether a goal wants the agent to stand still and nothing but idle behaviours wants otherwise.
+#[must_use]
+pub fn wants_rest(contributions: &[Contribution]) -> bool {
+    contributions.iter().any(|c| c.kind() == ContributionKind::Rest)
+        && contributions
+            .iter()
+            .filter(|c| c.priority() < SteeringPriority::IDLE)
+            .all(|c| c.kind() == ContributionKind::Rest || c.value() == Vec3::ZERO)
+}
+
+fn skips_idle(contributions: &[Contribution]) -> bool {
+    contributions.iter().any(|c| matches!(c.kind(), ContributionKind::Rest | ContributionKind::Approach))
+}
+
+/// The force of one contribution, before its weight.
+fn force_of(c: &Contribution, view: &AgentView) -> Vec3 {
+    view.plane.project(match c.kind() {
+        ContributionKind::Push => c.value(),
+        ContributionKind::Desired | ContributionKind::Approach | ContributionKind::Rest => {
+            view.force_towards(c.value())
+        }
+    })
+}
+
+/// The velocity that all contributions together are after, before any limit: their weighted mean, and what the pushes
+/// add in one reaction time.
+#[must_use]
+pub fn intention(contributions: &[Contribution], view: &AgentView) -> Vec3 {
+    let (mut force, mut weight) = (Vec3::ZERO, 0.0);
+    for c in contributions {
+        force += force_of(c, view) * c.weight();
+        weight += if c.kind() == ContributionKind::Push { 0.0 } else { c.weight() };
+    }
+    let wanted = view.velocity + force * (view.relaxation() / weight.max(1.0));
+    if wanted.is_finite() { wanted } else { view.velocity }
+}
+
+/// The force of sorted `contributions` on the agent seen in `view`, in its plane and at most `max_force` long.
+#[must_use]
+pub fn combine(mode: SteeringCombine, contributions: &[Contribution], view: &AgentView) -> Vec3 {
+    let skip_idle = skips_idle(contributions);
+    let mut total = Vec3::ZERO;
+    let mut spent = 0.0;
+    for level in contributions.chunk_by(|a, b| a.priority() == b.priority()) {
+        if skip_idle && level[0].priority() >= SteeringPriority::IDLE {
+            break;
+        }
+        let sum = level.iter().fold(Vec3::ZERO, |sum, c| sum + force_of(c, view) * c.weight());
+        // A sum that overflowed says nothing about its direction.
+        let sum = if sum.is_finite() { sum } else { Vec3::ZERO };
+        match mode {
+            SteeringCombine::WeightedSum => total += sum,
+            SteeringCombine::FirstNonZero => {
+                if sum.length_squared() > SILENT_SQUARED {
+                    return truncate(sum, view.max_force);
+                }
+            }
+            SteeringCombine::Budget => {
+                let left = view.max_force - spent;
+                let applied = truncate(sum, left.max(0.0));
+                total += applied;
+                spent += applied.length();
+                if spent >= view.max_force {
+                    break;
+                }
+            }
+        }
+    }
+    truncate(if total.is_finite() { total } else { Vec3::ZERO }, view.max_force)
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::prelude::*;
+
+    use super::*;
+    use crate::{
+        accumulator::{BehaviorId, SteeringAccumulator},
+        agent::SteeringAgent,
+        plane::SteeringPlane,
+    };
+
+    fn view(max_force: f32) -> AgentView {
+        let agent = SteeringAgent::new(10.0, max_force).with_reaction_time(1.0);
+        AgentView::new(&agent, Vec3::ZERO, Vec3::ZERO, SteeringPlane::Xy, 0.1)
+    }
+
+    fn pushes(list: &[(Vec3, f32, u8)]) -> SteeringAccumulator {
+        let mut accumulator = SteeringAccumulator::default();
+        for (i, &(v, weight, level)) in list.iter().enumerate() {
+            let id = BehaviorId::new(["A", "B", "C", "D"][i]);
+            accumulator.push(id, v, weight, SteeringPriority(level));
+        }
+        accumulator
+    }
+
+    #[test]
+    fn weighted_sum_is_truncated() {
+        let mut acc =
+            pushes(&[(Vec3::new(4.0, 2.0, 0.0), 1.0, 128), (Vec3::new(-3.0, 6.0, 0.0), 2.0, 128)]);
+        let force = combine(SteeringCombine::WeightedSum, acc.sorted(), &view(10.0));
+        assert!(force.distance(Vec3::new(-1.414, 9.899, 0.0)) < 1e-3, "{force}");
+    }
+
+    #[test]
+    fn budget_serves_levels_until_the_force_is_spent() {
+        let mut acc = pushes(&[(Vec3::X * 10.0, 1.0, 0), (Vec3::X * -10.0, 1.0, 1), (Vec3::Y * 10.0, 1.0, 2)]);
+        let force = combine(SteeringCombine::Budget, acc.sorted(), &view(15.0));
+        assert!(force.distance(Vec3::X * 5.0) < 1e-5, "{force}");
+    }
+
+    #[test]
+    fn first_non_zero_skips_silent_levels_only() {
+        let mut acc = pushes(&[(Vec3::X * 0.009, 1.0, 0), (Vec3::Y * 0.02, 1.0, 1), (Vec3::X * 9.0, 1.0, 2)]);
+        let force = combine(SteeringCombine::FirstNonZero, acc.sorted(), &view(15.0));
+        assert_eq!(force, Vec3::Y * 0.02, "a faint push still wins over a strong goal");
+    }
+
+    #[test]
+    fn a_resting_goal_silences_idle_levels_alone() {
+        let id = BehaviorId::new("A");
+        let mut acc = pushes(&[(Vec3::X, 1.0, SteeringPriority::IDLE.0)]);
+        acc.rest(id, 1.0, SteeringPriority::GOAL);
+        assert!(wants_rest(acc.sorted()));
+        assert_eq!(combine(SteeringCombine::WeightedSum, acc.sorted(), &view(15.0)), Vec3::ZERO);
+        acc.push(id, Vec3::Y, 1.0, SteeringPriority::SPACING);
+        assert!(!wants_rest(acc.sorted()), "spacing still moves a resting agent");
+    }
+
+    #[test]
+    fn forces_stay_in_the_plane_and_finite() {
+        let mut acc = pushes(&[(Vec3::new(3e38, 0.0, 9.0), 3.0, 0), (Vec3::new(0.0, 3.0, 9.0), 1.0, 1)]);
+        for mode in [SteeringCombine::WeightedSum, SteeringCombine::FirstNonZero, SteeringCombine::Budget] {
+            let force = combine(mode, acc.sorted(), &view(15.0));
+            assert!(force.is_finite() && force.z == 0.0, "{mode:?} {force}");
+        }
+        assert!(truncate(Vec3::splat(3e38), 2.0).length() <= 2.0 + 1e-6);
+    }
+}

@@ -1,0 +1,187 @@
+//! The plugins.
+
+use bevy::{
+    app::PluginGroupBuilder,
+    ecs::schedule::{InternedScheduleLabel, ScheduleLabel},
+    prelude::*,
+};
+
+use crate::{
+    accumulator::SteeringAccumulator,
+    agent::{SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
+    behavior::{Fault, SteeringBehaviors},
+    behaviors,
+    combine::SteeringCombine,
+    events::{EventQueue, send_events},
+    facing::FaceVelocity,
+    integrate::{CustomIntegration, SteeringOutput, integrate},
+    neighbors::{NeighborGrid, build_grid},
+    plane::SteeringPlane,
+    rng::{NextSteeringId, SteeringId, SteeringSeed, number_early_agents},
+    schedule::{SteeringSchedule, SteeringStep, SteeringSystems, begin_step},
+    sensing::SteerEvery,
+    smoothing::SteeringSmoothing,
+    stall::StallWatch,
+    turn_limit::TurnLimit,
+    warnings::{SteeringWarnings, tell_warnings},
+};
+
+/// Everything that steering needs, in one line: `app.add_plugins(SteeringPlugins::default())`.
+///
+/// | plugin | what it does | without it |
+/// |---|---|---|
+/// | [`SteeringCorePlugin`] | types, resources, the order of the sets | nothing works |
+/// | [`NeighborGridPlugin`] | rebuilds [`NeighborGrid`] in `Sense` | agents see no neighbours |
+/// | [`SteeringBehaviorsPlugin`] | the built-in behaviours | only the game's own behaviours run |
+/// | [`IntegrationPlugin`] | combines, moves, turns, sends events in `Integrate` | the game reads the accumulators itself |
+///
+/// Each can be replaced: `SteeringPlugins::default().build().disable::<IntegrationPlugin>()`.
+#[derive(Debug, Clone, Copy)]
+pub struct SteeringPlugins {
+    schedule: InternedScheduleLabel,
+}
+
+impl SteeringPlugins {
+    /// Steering in another schedule than `FixedUpdate`. In a variable one, such as `Update`, a step is at most
+    /// [`MAX_VARIABLE_STEP`](crate::MAX_VARIABLE_STEP) long.
+    #[must_use]
+    pub fn new(schedule: impl ScheduleLabel) -> Self {
+        Self { schedule: schedule.intern() }
+    }
+}
+
+impl Default for SteeringPlugins {
+    fn default() -> Self {
+        Self::new(FixedUpdate)
+    }
+}
+
+impl PluginGroup for SteeringPlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>()
+            .add(SteeringCorePlugin { schedule: self.schedule })
+            .add(NeighborGridPlugin)
+            .add(SteeringBehaviorsPlugin)
+            .add(IntegrationPlugin)
+    }
+}
+
+/// Types, resources and the order of [`SteeringSystems`].
+#[derive(Debug, Clone, Copy)]
+pub struct SteeringCorePlugin {
+    /// The schedule that steering runs in.
+    pub schedule: InternedScheduleLabel,
+}
+
+impl Plugin for SteeringCorePlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(SteeringSchedule(self.schedule))
+            .init_resource::<SteeringBehaviors>()
+            .init_resource::<SteeringDefaults>()
+            .init_resource::<SteeringSeed>()
+            .init_resource::<SteeringStep>()
+            .init_resource::<NextSteeringId>()
+            .init_resource::<NeighborGrid>()
+            .init_resource::<EventQueue>()
+            .init_resource::<SteeringWarnings>();
+        number_early_agents(app.world_mut());
+
+        app.register_type::<SteeringAgent>()
+            .register_type::<SteeringVelocity>()
+            .register_type::<SteeringGroup>()
+            .register_type::<SteeringAccumulator>()
+            .register_type::<SteeringOutput>()
+            .register_type::<CustomIntegration>()
+            .register_type::<SteeringPlane>()
+            .register_type::<SteeringCombine>()
+            .register_type::<SteeringId>()
+            .register_type::<SteerEvery>()
+            .register_type::<SteeringSmoothing>()
+            .register_type::<TurnLimit>()
+            .register_type::<FaceVelocity>()
+            .register_type::<StallWatch>()
+            .register_type::<SteeringDefaults>()
+            .register_type::<SteeringSeed>()
+            .register_type::<SteeringStep>()
+            .register_type::<NextSteeringId>()
+            .register_type::<crate::events::Arrived>()
+            .register_type::<crate::events::TargetLost>()
+            .register_type::<crate::events::WaypointReached>()
+            .register_type::<crate::events::PathCompleted>()
+            .register_type::<crate::events::Stalled>();
+
+        app.configure_sets(
+            self.schedule,
+            (
+                SteeringSystems::Sense,
+                SteeringSystems::Steer,
+                SteeringSystems::Avoid,
+                SteeringSystems::Integrate,
+            )
+                .chain(),
+        )
+        // Contributions are sorted before they are summed, so the order of writers leaves no trace.
+        .allow_ambiguous_component::<SteeringAccumulator>()
+        .add_systems(
+            self.schedule,
+            (
+                begin_step.before(SteeringSystems::Sense),
+                (
+                    warn_component("SteeringAgent", SteeringAgent::fault),
+                    warn_component("SteerEvery", SteerEvery::fault),
+                    warn_component("SteeringSmoothing", SteeringSmoothing::fault),
+                    warn_component("TurnLimit", TurnLimit::fault),
+                    warn_component("FaceVelocity", FaceVelocity::fault),
+                )
+                    .in_set(SteeringSystems::Sense),
+                tell_warnings.after(SteeringSystems::Integrate),
+            ),
+        );
+    }
+}
+
+/// A system that warns of changed components whose values make no sense.
+fn warn_component<C: Component>(
+    name: &'static str,
+    fault: fn(&C) -> Option<Fault>,
+) -> impl FnMut(Res<SteeringWarnings>, Query<(Entity, &C), Changed<C>>) {
+    move |warnings, changed| {
+        for (entity, component) in &changed {
+            if let Some(Fault { field, value, consequence }) = fault(component) {
+                warnings.warn(entity, name, field, &value, consequence);
+            }
+        }
+    }
+}
+
+/// Rebuilds [`NeighborGrid`] each tick.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NeighborGridPlugin;
+
+impl Plugin for NeighborGridPlugin {
+    fn build(&self, app: &mut App) {
+        let schedule = app.world().resource::<SteeringSchedule>().0;
+        app.add_systems(schedule, build_grid.in_set(SteeringSystems::Sense));
+    }
+}
+
+/// The built-in behaviours, registered by the call that a game uses for its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SteeringBehaviorsPlugin;
+
+impl Plugin for SteeringBehaviorsPlugin {
+    fn build(&self, app: &mut App) {
+        behaviors::register(app);
+    }
+}
+
+/// Combines contributions and moves the agents.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IntegrationPlugin;
+
+impl Plugin for IntegrationPlugin {
+    fn build(&self, app: &mut App) {
+        let schedule = app.world().resource::<SteeringSchedule>().0;
+        app.add_systems(schedule, (integrate, send_events).chain().in_set(SteeringSystems::Integrate));
+    }
+}

@@ -1,0 +1,89 @@
+//! Notices agents that want to move and do not.
+
+use bevy::prelude::*;
+
+/// Watches whether an agent that wants to move gets anywhere; every agent has one.
+///
+/// The agent stalls when its output has wanted more than a tenth of `max_speed` for `after` seconds, and it has stayed
+/// within half its radius (or the way it makes in a quarter of that time at full speed, if that is shorter) of one place.
+/// [`Stalled`](crate::Stalled) is sent once, and again only after it has moved on.
+#[derive(Component, Reflect, Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
+#[reflect(Component, Default, Debug, Clone, PartialEq)]
+#[type_path = "bevy_steer"]
+pub struct StallWatch {
+    /// Seconds without progress; 2 by default, infinite never.
+    #[reflect(@0.1_f32..=10.0_f32)]
+    pub after: f32,
+    place: Vec3,
+    waited: f32,
+}
+
+impl Default for StallWatch {
+    fn default() -> Self {
+        Self::after(2.0)
+    }
+}
+
+impl StallWatch {
+    /// Tells after `seconds` without progress.
+    #[must_use]
+    pub const fn after(seconds: f32) -> Self {
+        Self { after: seconds, place: Vec3::INFINITY, waited: 0.0 }
+    }
+
+    /// Whether the agent stands still against its will now.
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        self.waited >= self.after
+    }
+
+    /// Ends a tick; answers whether the agent has just stalled.
+    pub(crate) fn end_tick(
+        &mut self,
+        position: Vec3,
+        wanted_speed: f32,
+        max_speed: f32,
+        radius: f32,
+        dt: f32,
+    ) -> bool {
+        let progress = (0.5 * radius).min(0.25 * self.after * max_speed);
+        let moved = !(position.distance_squared(self.place) <= progress * progress);
+        if moved || wanted_speed <= 0.1 * max_speed {
+            self.place = position;
+            self.waited = 0.0;
+            return false;
+        }
+        let before = self.waited;
+        // Capped, so that it does not grow for ever.
+        self.waited = (before + dt).min(self.after.max(before));
+        before < self.after && self.waited >= self.after
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(watch: &mut StallWatch, n: usize, position: Vec3, wanted: f32) -> usize {
+        (0..n).filter(|_| watch.end_tick(position, wanted, 5.0, 0.5, 0.1)).count()
+    }
+
+    #[test]
+    fn a_blocked_agent_stalls_once_until_it_moves_on() {
+        let mut watch = StallWatch::default();
+        assert_eq!(ticks(&mut watch, 100, Vec3::X, 5.0), 1);
+        assert!(watch.is_stalled());
+        assert_eq!(ticks(&mut watch, 1, Vec3::ZERO, 5.0), 0);
+        assert!(!watch.is_stalled());
+        assert_eq!(ticks(&mut watch, 100, Vec3::ZERO, 5.0), 1);
+    }
+
+    #[test]
+    fn an_agent_that_wants_to_stand_or_moves_never_stalls() {
+        let mut watch = StallWatch::default();
+        assert_eq!(ticks(&mut watch, 100, Vec3::ZERO, 0.0), 0);
+        let moving = (0..100).filter(|&i| watch.end_tick(Vec3::X * i as f32, 5.0, 5.0, 0.5, 0.1)).count();
+        assert_eq!(moving, 0);
+    }
+}
