@@ -1,1 +1,81 @@
-//! bevy_steer_grid
+//! An exact neighbour grid for large crowds: rebuilt from scratch each tick by counting sort, no ECS, no unsafe.
+//!
+//! [`Grid::build`] sorts all agents into square (or cubic) cells and stores them structure-of-arrays in cell order, so
+//! that the cells of one row are one contiguous range. Every query walks a few such ranges ([`Grid::runs`]) and hands
+//! back exactly what a loop over all agents would.
+//!
+//! ```
+//! use bevy_steer_grid::{Grid, Item, Layout};
+//! use glam::Vec3;
+//!
+//! let agents: Vec<Item> = (0..100)
+//!     .map(|n| Item {
+//!         position: Vec3::new((n % 10) as f32, (n / 10) as f32, 0.0),
+//!         id: n,
+//!         tag: n as u32,
+//!         ..Item::default()
+//!     })
+//!     .collect();
+//!
+//! let mut grid = Grid::default();
+//! let skipped = grid.build(Layout::Planar, 2.0, &agents);
+//! assert_eq!((grid.len(), skipped), (100, 0));
+//!
+//! // Everyone within 1 of (5, 5): itself and four neighbours, the one on the radius included.
+//! let mut seen = Vec::new();
+//! grid.for_each_within(Vec3::new(5.0, 5.0, 0.0), 1.0, |index, _offset, _distance_squared| {
+//!     seen.push(grid.tags()[index]);
+//! });
+//! seen.sort();
+//! assert_eq!(seen, [45, 54, 55, 56, 65]);
+//!
+//! // The nearest other agent; four are equally far, so the lowest id wins.
+//! let nearest = grid.nearest(Vec3::new(5.0, 5.0, 0.0), f32::INFINITY, |index| grid.ids()[index] != 55);
+//! assert_eq!(nearest.unwrap().id, 45);
+//! ```
+//!
+//! # Map
+//!
+//! | file | holds |
+//! |---|---|
+//! | `layout` | [`Layout`], cell coordinates, [`suggest_cell_size`] |
+//! | `item` | [`Item`]: one agent as the caller hands it in, and the order of entries in a cell |
+//! | `table` | where each cell starts: a dense table, or a sparse one where the world is wide and empty |
+//! | `grid` | [`Grid`]: its columns and accessors |
+//! | `build` | the counting sort |
+//! | `query` | [`Grid::runs`], within a radius, in a box |
+//! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
+//! | `ray` | [`Grid::cast_ray`] |
+//! | `brute` | the same queries by looking at everything: the oracle of the tests |
+//!
+//! # Promises
+//!
+//! - **Exact.** An entry is within a radius if and only if `dx * dx + dy * dy + dz * dz <= radius * radius` in `f32`,
+//!   evaluated from left to right, whatever the cell size, the radius and the coordinates. So A is within `r` of B if
+//!   and only if B is within `r` of A.
+//! - **One order.** Entries lie in the order (cell z, cell y, cell x, id), whatever the order of the input and whichever
+//!   table is in use; queries visit them in that order, so sums over neighbours are reproducible to the bit.
+//! - **Memory is O(agents)**, never O(extent of the world), and is reused: a build that is no larger than an earlier one
+//!   allocates nothing, queries never do (but for the growth of an output vector).
+//! - **No bad input is fatal.** Positions that are not finite are left out and counted; see each query for its own.
+
+#![forbid(unsafe_code)]
+
+#[doc(hidden)]
+pub mod brute;
+mod build;
+mod grid;
+mod item;
+mod layout;
+mod nearest;
+mod query;
+mod ray;
+mod table;
+
+pub use grid::Grid;
+pub use item::Item;
+pub use layout::{Layout, suggest_cell_size};
+pub use nearest::Neighbor;
+pub use query::Runs;
+pub use ray::RayHit;
+pub use table::TableKind;

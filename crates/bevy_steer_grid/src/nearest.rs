@@ -1,0 +1,186 @@
+//! The nearest entries, by boxes that grow round the centre.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use glam::Vec3;
+
+use crate::Grid;
+
+/// An entry found near a point. Ordered nearest first, ties by id (and by index where ids are not unique).
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbor {
+    /// The entry.
+    pub index: usize,
+    /// Its [`Item::id`](crate::Item::id).
+    pub id: u64,
+    /// Entry − centre, world units.
+    pub offset: Vec3,
+    /// The square of the distance.
+    pub distance_squared: f32,
+}
+
+impl Ord for Neighbor {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.distance_squared
+            .total_cmp(&other.distance_squared)
+            .then(self.id.cmp(&other.id))
+            .then(self.index.cmp(&other.index))
+    }
+}
+
+impl PartialOrd for Neighbor {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Neighbor {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Neighbor {}
+
+/// Keeps the best of what it is offered.
+pub(crate) trait Best {
+    /// The worst one kept, once there is no more room.
+    fn worst(&self) -> Option<&Neighbor>;
+    /// Takes a neighbour in, in place of the worst one where there is no room.
+    fn take(&mut self, neighbor: Neighbor);
+}
+
+impl Best for Option<Neighbor> {
+    fn worst(&self) -> Option<&Neighbor> {
+        self.as_ref()
+    }
+
+    fn take(&mut self, neighbor: Neighbor) {
+        *self = Some(neighbor);
+    }
+}
+
+/// The `k` nearest, the worst on top.
+pub(crate) struct Nearest {
+    pub(crate) k: usize,
+    pub(crate) heap: BinaryHeap<Neighbor>,
+}
+
+impl Best for Nearest {
+    fn worst(&self) -> Option<&Neighbor> {
+        if self.heap.len() < self.k {
+            None
+        } else {
+            self.heap.peek()
+        }
+    }
+
+    fn take(&mut self, neighbor: Neighbor) {
+        if self.heap.len() < self.k {
+            self.heap.push(neighbor);
+        } else if let Some(mut worst) = self.heap.peek_mut() {
+            *worst = neighbor;
+        }
+    }
+}
+
+/// Offers a neighbour to `best` if it is near enough, better than the worst, and wanted.
+#[inline]
+pub(crate) fn offer(
+    best: &mut impl Best,
+    limit: f32,
+    neighbor: Neighbor,
+    filter: &mut impl FnMut(usize) -> bool,
+) {
+    let better =
+        neighbor.distance_squared <= limit && best.worst().is_none_or(|worst| neighbor < *worst);
+    if better && filter(neighbor.index) {
+        best.take(neighbor);
+    }
+}
+
+impl Grid {
+    /// Fills `out` with the `k` entries nearest to `center` among those within `max_radius` (which may be infinite) for
+    /// which `filter(index)` holds: nearest first, ties by id. What `out` held is discarded.
+    ///
+    /// Looks at cells outward from the centre and stops when nothing nearer can follow. `filter` is asked only about
+    /// entries that would be taken, in no particular order. A centre that is not finite, or a radius that is negative or
+    /// NaN, finds nothing.
+    pub fn k_nearest(
+        &self,
+        center: Vec3,
+        k: usize,
+        max_radius: f32,
+        filter: impl FnMut(usize) -> bool,
+        out: &mut Vec<Neighbor>,
+    ) {
+        out.clear();
+        if k > 0 {
+            let mut best = Nearest {
+                k,
+                heap: BinaryHeap::from(std::mem::take(out)),
+            };
+            self.expand(center, max_radius, filter, &mut best);
+            *out = best.heap.into_sorted_vec();
+        }
+    }
+
+    /// The entry nearest to `center` within `max_radius` for which `filter(index)` holds, ties by id; as
+    /// [`k_nearest`](Self::k_nearest).
+    #[must_use]
+    pub fn nearest(
+        &self,
+        center: Vec3,
+        max_radius: f32,
+        filter: impl FnMut(usize) -> bool,
+    ) -> Option<Neighbor> {
+        let mut best = None;
+        self.expand(center, max_radius, filter, &mut best);
+        best
+    }
+
+    /// Offers entries in boxes round the centre until no other can be among the best.
+    fn expand(
+        &self,
+        center: Vec3,
+        max_radius: f32,
+        mut filter: impl FnMut(usize) -> bool,
+        best: &mut impl Best,
+    ) {
+        let center = self.frame.layout.flatten(center);
+        let limit = max_radius * max_radius;
+        let mut radius = (0.5 * self.frame.cell_size).min(max_radius);
+        let mut done = None;
+        loop {
+            let zone = self.ball_zone(center, radius);
+            self.table.for_each_span(zone, done, |span| {
+                self.for_each_offset(span, center, |index, offset, distance_squared| {
+                    let neighbor = Neighbor {
+                        index,
+                        id: self.columns.id[index],
+                        offset,
+                        distance_squared,
+                    };
+                    offer(best, limit, neighbor, &mut filter);
+                });
+            });
+            // Negated so that a NaN ends the search too.
+            if !(radius < max_radius)
+                || zone.is_some_and(|zone| self.table.is_all(&zone))
+                || self.is_empty()
+            {
+                return;
+            }
+            radius = match best.worst() {
+                // The box held everything within `radius`, so the rest is farther than the worst one kept.
+                Some(worst) if worst.distance_squared <= radius * radius => return,
+                // One more box, just large enough for the worst one kept.
+                Some(worst) => (worst.distance_squared.sqrt() * 1.000_001).max(radius * 1.25),
+                None => radius * 2.0,
+            }
+            .min(max_radius);
+            done = zone;
+        }
+    }
+}
