@@ -217,13 +217,7 @@ impl SteeringAccumulator {
     /// Tells where the agent is heading. With several goals the one of the first level counts, within a level the one of
     /// the lowest behaviour id.
     #[inline]
-    pub fn set_goal(
-        &mut self,
-        id: BehaviorId,
-        priority: SteeringPriority,
-        position: Vec3,
-        tolerance: f32,
-    ) {
+    pub fn set_goal(&mut self, id: BehaviorId, priority: SteeringPriority, position: Vec3, tolerance: f32) {
         let key = Contribution::new(ContributionKind::Desired, id, position, 1.0, priority).key;
         if !self.held && position.is_finite() && self.goal.is_none_or(|goal| key < goal.key) {
             self.goal = Some(SteeringGoal { position, tolerance, key });
@@ -249,8 +243,7 @@ impl SteeringAccumulator {
             self.contributions.iter().filter(|c| c.kind() != ContributionKind::Push).copied().collect();
         desires.sort_unstable_by(Contribution::order);
         let weight: f32 = desires.iter().map(Contribution::weight).sum();
-        (weight > 0.0)
-            .then(|| desires.iter().fold(Vec3::ZERO, |sum, c| sum + c.value * (c.weight / weight)))
+        (weight > 0.0).then(|| desires.iter().fold(Vec3::ZERO, |sum, c| sum + c.value * (c.weight / weight)))
     }
 
     /// Whether the contributions of an earlier tick still serve, because of [`SteerEvery`](crate::SteerEvery). Then
@@ -331,7 +324,10 @@ mod tests {
         accumulator.desire(B, Vec3::Y, 1.0, GOAL);
         assert_eq!(accumulator.contributions().len(), 1);
         accumulator.forget(A);
-        assert!(accumulator.contributions().is_empty(), "a removed behaviour leaves held contributions at once");
+        assert!(
+            accumulator.contributions().is_empty(),
+            "a removed behaviour leaves held contributions at once"
+        );
         accumulator.end_tick(false);
         accumulator.desire(B, Vec3::Y, 1.0, GOAL);
         assert_eq!(accumulator.contributions().len(), 1);

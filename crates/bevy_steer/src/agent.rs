@@ -19,14 +19,7 @@ use crate::{
 #[derive(Component, Reflect, Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
 #[reflect(Component, Default, Debug, Clone, PartialEq)]
-#[require(
-    Transform,
-    SteeringVelocity,
-    SteeringAccumulator,
-    SteeringOutput,
-    SteeringId,
-    StallWatch
-)]
+#[require(Transform, SteeringVelocity, SteeringAccumulator, SteeringOutput, SteeringId, StallWatch)]
 #[type_path = "bevy_steer"]
 pub struct SteeringAgent {
     /// Highest speed in units/s; 5 by default.
@@ -160,13 +153,7 @@ pub struct AgentView {
 impl AgentView {
     /// The view of an agent; values that make no sense become harmless.
     #[must_use]
-    pub fn new(
-        agent: &SteeringAgent,
-        position: Vec3,
-        velocity: Vec3,
-        plane: SteeringPlane,
-        dt: f32,
-    ) -> Self {
+    pub fn new(agent: &SteeringAgent, position: Vec3, velocity: Vec3, plane: SteeringPlane, dt: f32) -> Self {
         let safe = |x: f32| if x.is_finite() && x > 0.0 { x } else { 0.0 };
         let velocity = plane.project(velocity);
         Self {

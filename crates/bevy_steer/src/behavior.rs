@@ -136,7 +136,10 @@ impl SteeringApp for App {
         self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME);
         let schedule = self.world().resource::<SteeringSchedule>().0;
         self.register_type::<B>()
-            .add_systems(schedule, (warn_of_faults::<B>.in_set(SteeringSystems::Sense), systems.in_set(stage)))
+            .add_systems(
+                schedule,
+                (warn_of_faults::<B>.in_set(SteeringSystems::Sense), systems.in_set(stage)),
+            )
             .add_observer(forget_removed::<B>)
     }
 }
@@ -231,8 +234,7 @@ impl Steering<'_> {
             return None;
         }
         let plane = me.plane.copied().unwrap_or(self.defaults.plane);
-        let mut view =
-            AgentView::new(me.agent, me.transform.translation, me.velocity.0, plane, self.step.dt);
+        let mut view = AgentView::new(me.agent, me.transform.translation, me.velocity.0, plane, self.step.dt);
         view.sense_interval = me.every.map_or(0.0, SteerEvery::interval);
         Some(view)
     }

@@ -143,15 +143,15 @@ mod tests {
 
     #[test]
     fn weighted_sum_is_truncated() {
-        let mut acc =
-            pushes(&[(Vec3::new(4.0, 2.0, 0.0), 1.0, 128), (Vec3::new(-3.0, 6.0, 0.0), 2.0, 128)]);
+        let mut acc = pushes(&[(Vec3::new(4.0, 2.0, 0.0), 1.0, 128), (Vec3::new(-3.0, 6.0, 0.0), 2.0, 128)]);
         let force = combine(SteeringCombine::WeightedSum, acc.sorted(), &view(10.0));
         assert!(force.distance(Vec3::new(-1.414, 9.899, 0.0)) < 1e-3, "{force}");
     }
 
     #[test]
     fn budget_serves_levels_until_the_force_is_spent() {
-        let mut acc = pushes(&[(Vec3::X * 10.0, 1.0, 0), (Vec3::X * -10.0, 1.0, 1), (Vec3::Y * 10.0, 1.0, 2)]);
+        let mut acc =
+            pushes(&[(Vec3::X * 10.0, 1.0, 0), (Vec3::X * -10.0, 1.0, 1), (Vec3::Y * 10.0, 1.0, 2)]);
         let force = combine(SteeringCombine::Budget, acc.sorted(), &view(15.0));
         assert!(force.distance(Vec3::X * 5.0) < 1e-5, "{force}");
     }

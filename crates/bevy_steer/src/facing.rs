@@ -61,10 +61,18 @@ impl FaceVelocity {
         };
         check::positive("mode", axis, "the axis must be finite and not zero; the agent keeps its rotation")
             .or_else(|| {
-                check::not_negative("smoothing", self.smoothing, "must be finite and not negative; taken as 0")
+                check::not_negative(
+                    "smoothing",
+                    self.smoothing,
+                    "must be finite and not negative; taken as 0",
+                )
             })
             .or_else(|| {
-                check::not_negative("min_speed", self.min_speed, "must be finite and not negative; taken as 0")
+                check::not_negative(
+                    "min_speed",
+                    self.min_speed,
+                    "must be finite and not negative; taken as 0",
+                )
             })
     }
 }
@@ -80,7 +88,13 @@ pub const fn forward_axis(plane: SteeringPlane) -> Vec3 {
 
 /// The rotation after `dt` seconds of turning from `rotation` along `velocity`.
 #[must_use]
-pub fn face_velocity(face: &FaceVelocity, rotation: Quat, velocity: Vec3, plane: SteeringPlane, dt: f32) -> Quat {
+pub fn face_velocity(
+    face: &FaceVelocity,
+    rotation: Quat,
+    velocity: Vec3,
+    plane: SteeringPlane,
+    dt: f32,
+) -> Quat {
     let speed = velocity.length();
     if !(speed > check::or_zero(face.min_speed).max(1e-6)) {
         return rotation;
@@ -110,9 +124,10 @@ pub fn face_velocity(face: &FaceVelocity, rotation: Quat, velocity: Vec3, plane:
         let share = 1.0 - ops::exp(-dt / smoothing);
         let blend = facing.lerp(wanted, share);
         // Half round, a blend has no direction: start with a turn to the left.
-        blend.try_normalize().filter(|_| facing.dot(wanted) > -0.999).unwrap_or_else(|| {
-            rotate_towards(facing, wanted, share * core::f32::consts::FRAC_PI_2, plane)
-        })
+        blend
+            .try_normalize()
+            .filter(|_| facing.dot(wanted) > -0.999)
+            .unwrap_or_else(|| rotate_towards(facing, wanted, share * core::f32::consts::FRAC_PI_2, plane))
     };
     match plane {
         SteeringPlane::Xy | SteeringPlane::Xz => turn_about(plane.normal(), axis, heading),
@@ -154,7 +169,8 @@ mod tests {
     #[test]
     fn forward_points_along_the_velocity_in_every_plane() {
         for plane in SteeringPlane::ALL {
-            for raw in [Vec3::new(1.0, 2.0, 3.0), Vec3::new(-4.0, -0.1, 0.2), Vec3::NEG_X, Vec3::Z + Vec3::Y] {
+            for raw in [Vec3::new(1.0, 2.0, 3.0), Vec3::new(-4.0, -0.1, 0.2), Vec3::NEG_X, Vec3::Z + Vec3::Y]
+            {
                 let v = plane.project(raw);
                 let forward = face_velocity(&SNAP, Quat::IDENTITY, v, plane, 0.1) * forward_axis(plane);
                 assert!(forward.distance(v.normalize()) < 1e-5, "{plane:?} {v}: {forward}");
@@ -200,6 +216,10 @@ mod tests {
         let face = FaceVelocity { mode: FaceMode::FlipX, ..default() };
         let left = face_velocity(&face, Quat::IDENTITY, Vec3::new(-1.0, 3.0, 0.0), SteeringPlane::Xy, 0.1);
         assert!((left * Vec3::X).distance(Vec3::NEG_X) < 1e-6);
-        assert_eq!(face_velocity(&face, left, Vec3::Y, SteeringPlane::Xy, 0.1), left, "straight up keeps the side");
+        assert_eq!(
+            face_velocity(&face, left, Vec3::Y, SteeringPlane::Xy, 0.1),
+            left,
+            "straight up keeps the side"
+        );
     }
 }

@@ -2,7 +2,10 @@
 
 use bevy::prelude::*;
 
-use crate::{agent::SteeringVelocity, rng::{SteeringId, mix}};
+use crate::{
+    agent::SteeringVelocity,
+    rng::{SteeringId, mix},
+};
 
 /// A hash of every agent's id, position, rotation and velocity, to the bit. Equal worlds give equal hashes whatever the
 /// order of agents in storage; games and rollback netcode compare it to find where two runs part.

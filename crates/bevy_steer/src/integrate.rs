@@ -97,8 +97,7 @@ pub(crate) fn integrate(
                 warnings.warn(me.entity, "SteeringVelocity", "0", &me.velocity.0, "not finite; taken as 0");
             }
             let plane = me.plane.copied().unwrap_or(defaults.plane);
-            let view =
-                AgentView::new(me.agent, me.transform.translation, me.velocity.0, plane, step.dt);
+            let view = AgentView::new(me.agent, me.transform.translation, me.velocity.0, plane, step.dt);
             move_agent(&mut me, &view, &defaults);
             let id = *me.id;
             let hold = me.every.as_mut().is_some_and(|every| every.end_tick(step.dt, id));

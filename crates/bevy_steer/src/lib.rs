@@ -1,1 +1,104 @@
-//! bevy_steer
+//! Steering behaviours for [Bevy](https://bevy.org): agents that seek, flee, arrive, pursue, wander, avoid, follow paths
+//! and flock.
+//!
+//! ```
+//! use bevy::prelude::*;
+//! use bevy_steer::prelude::*;
+//!
+//! let mut app = App::new();
+//! app.add_plugins((MinimalPlugins, SteeringPlugins::default()));
+//! // Everything else that an agent needs comes with the behaviour.
+//! app.world_mut().spawn(Arrive::new(Vec3::new(10.0, 0.0, 0.0)));
+//! app.update();
+//! ```
+//!
+//! # How it works
+//!
+//! A behaviour is a component. Its system writes a desired velocity or a push into the [`SteeringAccumulator`] of its own
+//! agent. One system per tick combines what has been written, clamps force and speed, and moves `Transform`. Everybody
+//! sees the others as they were at the start of the tick, in [`NeighborGrid`].
+//!
+//! [`SteeringPlugins`] lists the plugins, [`SteeringSystems`] the stages of a tick, [`SteeringCombine`] how wishes become
+//! one force. A game's own behaviour is a system that writes to the accumulator; [`SteeringApp::add_steering_behavior`]
+//! registers it like a built-in one.
+//!
+//! # Units
+//!
+//! World units and seconds; forces in units/s² at mass 1. Nothing is per frame: the tick rate does not change how an
+//! agent behaves.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `multi_threaded` (default) | systems and agents spread over the compute pool |
+//! | `serialize` | serde for every component |
+//! | `libm` | the same bits on every operating system |
+//! | `debug` | names of systems in Bevy's error messages |
+
+#[cfg(test)]
+extern crate self as bevy_steer;
+
+pub mod behaviors;
+
+mod accumulator;
+mod agent;
+mod behavior;
+mod combine;
+mod events;
+mod facing;
+mod hash;
+mod integrate;
+mod neighbors;
+mod plane;
+mod plugin;
+mod priority;
+mod rng;
+mod schedule;
+mod sensing;
+mod smoothing;
+mod stall;
+mod target;
+#[cfg(test)]
+mod testing;
+mod turn_limit;
+mod warnings;
+
+pub use crate::{
+    accumulator::{
+        BehaviorId, Contribution, ContributionKind, INLINE_CONTRIBUTIONS, SteeringAccumulator, SteeringGoal,
+    },
+    agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
+    behavior::{
+        Fault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior, SteeringBehaviors, check,
+    },
+    behaviors::*,
+    combine::{SteeringCombine, combine, intention, truncate, wants_rest},
+    events::{Arrived, PathCompleted, Stalled, TargetLost, WaypointReached},
+    facing::{FaceMode, FaceVelocity, face_velocity, forward_axis},
+    hash::steering_hash,
+    integrate::{CustomIntegration, SteeringOutput, step},
+    neighbors::{Neighbor, NeighborGrid, RayNeighbor},
+    plane::SteeringPlane,
+    plugin::{
+        IntegrationPlugin, NeighborGridPlugin, SteeringBehaviorsPlugin, SteeringCorePlugin, SteeringPlugins,
+    },
+    priority::SteeringPriority,
+    rng::{AgentRng, NextSteeringId, SteeringId, SteeringSeed},
+    schedule::{MAX_VARIABLE_STEP, SteeringSchedule, SteeringStep, SteeringSystems},
+    sensing::SteerEvery,
+    smoothing::{SteeringSmoothing, alpha_for_step},
+    stall::StallWatch,
+    target::{SteeringTarget, TargetMemory, TargetView, Targets},
+    turn_limit::{TurnLimit, limit_turn, rotate_towards},
+    warnings::{SteeringWarning, SteeringWarnings},
+};
+
+/// What most games need: `use bevy_steer::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        Arrive, Arrived, BehaviorId, FaceVelocity, FlockMember, Seek, Separation, Steerer, Steering,
+        SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior, SteeringCombine, SteeringDefaults,
+        SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems, SteeringTarget, SteeringVelocity,
+    };
+}

@@ -155,9 +155,11 @@ impl NeighborGrid {
             let from = plane.to_grid(center);
             let mut found = Vec::new();
             grid.k_nearest(from, k, radius, |i| filter(&self.seen_from(plane, grid, i, from)), &mut found);
-            out.extend(found.iter().map(|n| {
-                self.neighbor(plane, grid, n.index, plane.from_grid(n.offset), n.distance_squared)
-            }));
+            out.extend(
+                found.iter().map(|n| {
+                    self.neighbor(plane, grid, n.index, plane.from_grid(n.offset), n.distance_squared)
+                }),
+            );
         }
     }
 

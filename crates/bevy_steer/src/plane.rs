@@ -111,8 +111,7 @@ mod tests {
     #[test]
     fn writing_leaves_the_third_coordinate_alone() {
         let height = f32::from_bits(0x3eaa_aaab);
-        for (plane, read) in
-            [(SteeringPlane::Xy, 2_usize), (SteeringPlane::Xz, 1), (SteeringPlane::Space, 3)]
+        for (plane, read) in [(SteeringPlane::Xy, 2_usize), (SteeringPlane::Xz, 1), (SteeringPlane::Space, 3)]
         {
             let mut p = Vec3::splat(height);
             plane.write(&mut p, Vec3::new(1.0, 2.0, 3.0));

@@ -70,11 +70,7 @@ pub struct SteeringStep {
 }
 
 /// First system of a tick: how long it is.
-pub(crate) fn begin_step(
-    time: Res<Time>,
-    schedule: Res<SteeringSchedule>,
-    mut step: ResMut<SteeringStep>,
-) {
+pub(crate) fn begin_step(time: Res<Time>, schedule: Res<SteeringSchedule>, mut step: ResMut<SteeringStep>) {
     let dt = time.delta_secs();
     step.dt = if schedule.is_fixed() { dt } else { dt.min(MAX_VARIABLE_STEP) };
     step.tick += 1;

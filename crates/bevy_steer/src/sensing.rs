@@ -2,7 +2,10 @@
 
 use bevy::prelude::*;
 
-use crate::{behavior::{Fault, check}, rng::{SteeringId, mix}};
+use crate::{
+    behavior::{Fault, check},
+    rng::{SteeringId, mix},
+};
 
 /// The agent looks at targets, neighbours and obstacles only so often; in between the contributions of the last look serve.
 ///
@@ -63,8 +66,7 @@ mod tests {
         let first_looks: Vec<usize> = (0..64)
             .map(|id| {
                 let mut every = SteerEvery::new(0.1);
-                let held: Vec<bool> =
-                    (0..600).map(|_| every.end_tick(1.0 / 60.0, SteeringId(id))).collect();
+                let held: Vec<bool> = (0..600).map(|_| every.end_tick(1.0 / 60.0, SteeringId(id))).collect();
                 let looks = held.iter().filter(|held| !**held).count();
                 assert!((99..=101).contains(&looks), "agent {id} looked {looks} times in 10 s");
                 held.iter().position(|held| !held).unwrap_or(0)

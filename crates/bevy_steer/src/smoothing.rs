@@ -37,15 +37,16 @@ impl SteeringSmoothing {
     /// What is wrong with the values, if anything.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
-        (!(0.0..=1.0).contains(&self.alpha))
-            .then_some(Fault { field: "alpha", value: self.alpha, consequence: "must be from 0 to 1; no smoothing" })
+        (!(0.0..=1.0).contains(&self.alpha)).then_some(Fault {
+            field: "alpha",
+            value: self.alpha,
+            consequence: "must be from 0 to 1; no smoothing",
+        })
     }
 
     pub(crate) fn apply(&mut self, raw: Vec3, dt: f32) -> Vec3 {
         let smoothed = match self.previous {
-            Some(previous) if self.fault().is_none() => {
-                previous.lerp(raw, alpha_for_step(self.alpha, dt))
-            }
+            Some(previous) if self.fault().is_none() => previous.lerp(raw, alpha_for_step(self.alpha, dt)),
             _ => raw,
         };
         self.previous = Some(smoothed);

@@ -9,7 +9,7 @@ use bevy::{
 
 use crate::{
     agent::{AgentView, SteeringVelocity},
-    behavior::{Steering, SteererItem},
+    behavior::{Fault, SteererItem, Steering, check},
     events::Happening,
 };
 
@@ -35,6 +35,26 @@ pub enum SteeringTarget {
 impl Default for SteeringTarget {
     fn default() -> Self {
         Self::Point(Vec3::ZERO)
+    }
+}
+
+impl SteeringTarget {
+    /// What is wrong with the values, if anything.
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        match *self {
+            Self::Point(point) if !point.is_finite() => Some(Fault {
+                field: "target",
+                value: point.x + point.y + point.z,
+                consequence: "the point is not finite; the behaviour is ignored",
+            }),
+            Self::Nearest { radius, .. } => check::not_negative(
+                "target",
+                radius,
+                "the radius must be finite and not negative; finds nothing",
+            ),
+            Self::Point(_) | Self::Entity(_) => None,
+        }
     }
 }
 
@@ -155,8 +175,7 @@ impl Targets<'_, '_> {
             }
             SteeringTarget::Nearest { group, radius } => {
                 let found = steering.grid().nearest_of_group(view, me.entity, group, radius)?;
-                let rotation =
-                    self.entities.get(found.entity).map_or(Quat::IDENTITY, |(t, _)| t.rotation);
+                let rotation = self.entities.get(found.entity).map_or(Quat::IDENTITY, |(t, _)| t.rotation);
                 Some(TargetView {
                     position: found.position,
                     velocity: found.velocity,

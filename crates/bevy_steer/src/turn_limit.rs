@@ -43,10 +43,14 @@ impl TurnLimit {
     /// What is wrong with the values, if anything.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
-        check::not_negative("max_turn_rate", self.max_turn_rate, "must be finite and not negative; taken as 0")
-            .or_else(|| {
-                check::not_negative("min_speed", self.min_speed, "must be finite and not negative; taken as 0")
-            })
+        check::not_negative(
+            "max_turn_rate",
+            self.max_turn_rate,
+            "must be finite and not negative; taken as 0",
+        )
+        .or_else(|| {
+            check::not_negative("min_speed", self.min_speed, "must be finite and not negative; taken as 0")
+        })
     }
 }
 

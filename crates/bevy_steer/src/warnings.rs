@@ -3,7 +3,7 @@
 use bevy::{platform::collections::HashSet, prelude::*, utils::Parallel};
 
 /// A value that makes no sense: where it stands and what steering does about it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SteeringWarning {
     /// The agent.
     pub entity: Entity,
@@ -68,7 +68,7 @@ impl SteeringWarnings {
 pub(crate) fn tell_warnings(mut warnings: ResMut<SteeringWarnings>, names: Query<&Name>) {
     let SteeringWarnings { threads, fresh, told, log } = &mut *warnings;
     threads.drain_into(fresh);
-    fresh.sort_unstable();
+    fresh.sort_unstable_by_key(|w| (w.entity.index_u32(), w.component, w.field));
     for warning in fresh.drain(..) {
         if told.insert((warning.entity, warning.component, warning.field)) {
             match names.get(warning.entity) {

@@ -21,11 +21,8 @@ impl Brute {
     #[must_use]
     pub fn new(layout: Layout, cell_size: f32, items: &[Item]) -> Self {
         let frame = Frame::new(layout, cell_size);
-        let mut items: Vec<_> = items
-            .iter()
-            .map(|item| item.stored(layout))
-            .filter(|item| item.position.is_finite())
-            .collect();
+        let mut items: Vec<_> =
+            items.iter().map(|item| item.stored(layout)).filter(|item| item.position.is_finite()).collect();
         let cell = |item: &Item| {
             let [x, y, z] = frame.cell(item.position);
             [z, y, x]
@@ -41,12 +38,7 @@ impl Brute {
     }
 
     /// As [`Grid::for_each_within`](crate::Grid::for_each_within).
-    pub fn for_each_within(
-        &self,
-        center: Vec3,
-        radius: f32,
-        mut visit: impl FnMut(usize, Vec3, f32),
-    ) {
+    pub fn for_each_within(&self, center: Vec3, radius: f32, mut visit: impl FnMut(usize, Vec3, f32)) {
         let center = self.layout.flatten(center);
         if !center.is_finite() || radius.is_nan() || radius < 0.0 {
             return;
@@ -75,12 +67,7 @@ impl Brute {
         out.clear();
         self.for_each_within(center, max_radius, |index, offset, distance_squared| {
             if filter(index) {
-                out.push(Neighbor {
-                    index,
-                    id: self.items[index].id,
-                    offset,
-                    distance_squared,
-                });
+                out.push(Neighbor { index, id: self.items[index].id, offset, distance_squared });
             }
         });
         out.sort();
@@ -112,12 +99,7 @@ impl Brute {
 
     /// As [`Grid::first_in_box`](crate::Grid::first_in_box).
     #[must_use]
-    pub fn first_in_box(
-        &self,
-        min: Vec3,
-        max: Vec3,
-        mut filter: impl FnMut(usize) -> bool,
-    ) -> Option<usize> {
+    pub fn first_in_box(&self, min: Vec3, max: Vec3, mut filter: impl FnMut(usize) -> bool) -> Option<usize> {
         let mut first = None;
         self.for_each_in_box(min, max, |index| {
             if first.is_none() && filter(index) {
@@ -143,9 +125,7 @@ impl Brute {
             if let Some(distance) = ray.distance_to(item.position, item.radius)
                 && filter(index)
             {
-                ray::offer(&mut best, RayHit { index, distance }, |index| {
-                    self.items[index].id
-                });
+                ray::offer(&mut best, RayHit { index, distance }, |index| self.items[index].id);
             }
         }
         best

@@ -47,10 +47,7 @@ impl Grid {
     /// # Panics
     /// With more than `u32::MAX - 1` items.
     pub fn build(&mut self, layout: Layout, cell_size: f32, items: &[Item]) -> usize {
-        assert!(
-            items.len() < u32::MAX as usize,
-            "the grid indexes its entries with 32 bits"
-        );
+        assert!(items.len() < u32::MAX as usize, "the grid indexes its entries with 32 bits");
         self.frame = Frame::new(layout, cell_size);
         self.max_radius = 0.0;
         let (mut low, mut high, mut kept) = (Vec3::MAX, Vec3::MIN, 0);
@@ -92,21 +89,12 @@ impl Grid {
             // A dense table is fast enough while clearing it costs no more than the sort.
             None => 4 * items as u128 + 1024,
         };
-        if cells <= most {
-            TableKind::Dense
-        } else {
-            TableKind::Sparse
-        }
+        if cells <= most { TableKind::Dense } else { TableKind::Sparse }
     }
 
     /// Histogram, prefix sum, scatter.
     fn sort_dense(&mut self, items: &[Item]) {
-        let Self {
-            frame,
-            table,
-            scratch,
-            ..
-        } = self;
+        let Self { frame, table, scratch, .. } = self;
         let (frame, origin) = (*frame, table.origin);
         let [width, height, depth] = table.dims.map(|dim| dim as usize);
         let cells = width * height * depth;
@@ -141,12 +129,7 @@ impl Grid {
 
     /// Radix sort by (z, y, x), then a list of the occupied rows and cells.
     fn sort_sparse(&mut self, items: &[Item]) {
-        let Self {
-            frame,
-            table,
-            scratch,
-            ..
-        } = self;
+        let Self { frame, table, scratch, .. } = self;
         let (frame, origin) = (*frame, table.origin);
         let [from, to] = &mut scratch.cells;
         from.clear();
@@ -155,19 +138,13 @@ impl Grid {
             if position.is_finite() {
                 let [x, y, z] = frame.cell(position);
                 let [x, y, z] = [x - origin[0], y - origin[1], z - origin[2]].map(|v| v as u32);
-                from.push(CellOfItem {
-                    row: row_key(z, y),
-                    x,
-                    item: at as u32,
-                });
+                from.push(CellOfItem { row: row_key(z, y), x, item: at as u32 });
             }
         }
         to.clear();
         to.resize(from.len(), CellOfItem::default());
         let used = |dim: u32, shift: u32| {
-            (0..4)
-                .map(move |n| shift + 8 * n)
-                .take_while(move |s| (dim - 1) >> (s - shift) > 0)
+            (0..4).map(move |n| shift + 8 * n).take_while(move |s| (dim - 1) >> (s - shift) > 0)
         };
         for shift in used(table.dims[0], 0) {
             radix_pass(from, to, |cell| (cell.x >> shift) as u8);
@@ -196,20 +173,13 @@ impl Grid {
 
     /// Sorts each cell by id and copies the items to the columns, block by block so that an item is fetched once.
     fn fill_columns(&mut self, items: &[Item]) {
-        let Self {
-            frame,
-            table,
-            columns,
-            scratch,
-            ..
-        } = self;
+        let Self { frame, table, columns, scratch, .. } = self;
         let order = &mut scratch.order[..];
         let (mut written, mut sorted) = (0, 0);
         for &end in &table.starts[1..] {
             let end = end as usize;
             if end - sorted > 1 {
-                order[sorted..end]
-                    .sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize]));
+                order[sorted..end].sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize]));
             }
             sorted = end;
             if sorted - written >= BLOCK {
@@ -223,11 +193,7 @@ impl Grid {
 }
 
 /// One stable pass over a digit; the result is in `from` afterwards.
-fn radix_pass(
-    from: &mut Vec<CellOfItem>,
-    to: &mut Vec<CellOfItem>,
-    digit: impl Fn(&CellOfItem) -> u8,
-) {
+fn radix_pass(from: &mut Vec<CellOfItem>, to: &mut Vec<CellOfItem>, digit: impl Fn(&CellOfItem) -> u8) {
     let mut next = [0_u32; 256];
     for cell in from.iter() {
         next[usize::from(digit(cell))] += 1;

@@ -42,18 +42,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Makes room for exactly `len` entries; what they hold is stale until written.
     pub(crate) fn resize(&mut self, len: usize) {
-        let Self {
-            x,
-            y,
-            z,
-            vx,
-            vy,
-            vz,
-            id,
-            key,
-            radius,
-            tag,
-        } = self;
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag } = self;
         for column in [x, y, z, vx, vy, vz, radius] {
             column.resize(len, 0.0);
         }
@@ -66,16 +55,8 @@ impl Columns {
     pub(crate) fn write(&mut self, first: usize, order: &[u32], items: &[Item], layout: Layout) {
         // Equal lengths in sight of the optimiser: one bounds check per item instead of eleven.
         let all = first..first + order.len();
-        let (x, y, z) = (
-            &mut self.x[all.clone()],
-            &mut self.y[all.clone()],
-            &mut self.z[all.clone()],
-        );
-        let (vx, vy, vz) = (
-            &mut self.vx[all.clone()],
-            &mut self.vy[all.clone()],
-            &mut self.vz[all.clone()],
-        );
+        let (x, y, z) = (&mut self.x[all.clone()], &mut self.y[all.clone()], &mut self.z[all.clone()]);
+        let (vx, vy, vz) = (&mut self.vx[all.clone()], &mut self.vy[all.clone()], &mut self.vz[all.clone()]);
         let (id, key) = (&mut self.id[all.clone()], &mut self.key[all.clone()]);
         let (radius, tag) = (&mut self.radius[all.clone()], &mut self.tag[all]);
         for (n, &at) in order.iter().enumerate() {
@@ -88,15 +69,7 @@ impl Columns {
     }
 
     fn memory_bytes(&self) -> usize {
-        let floats = [
-            &self.x,
-            &self.y,
-            &self.z,
-            &self.vx,
-            &self.vy,
-            &self.vz,
-            &self.radius,
-        ];
+        let floats = [&self.x, &self.y, &self.z, &self.vx, &self.vy, &self.vz, &self.radius];
         let words = [&self.key, &self.tag];
         4 * floats.map(Vec::capacity).iter().sum::<usize>()
             + 4 * words.map(Vec::capacity).iter().sum::<usize>()
@@ -160,11 +133,7 @@ impl Grid {
     #[inline]
     #[must_use]
     pub fn position(&self, index: usize) -> Vec3 {
-        Vec3::new(
-            self.columns.x[index],
-            self.columns.y[index],
-            self.columns.z[index],
-        )
+        Vec3::new(self.columns.x[index], self.columns.y[index], self.columns.z[index])
     }
 
     /// The velocity of an entry, flattened to the layout.
@@ -174,11 +143,7 @@ impl Grid {
     #[inline]
     #[must_use]
     pub fn velocity(&self, index: usize) -> Vec3 {
-        Vec3::new(
-            self.columns.vx[index],
-            self.columns.vy[index],
-            self.columns.vz[index],
-        )
+        Vec3::new(self.columns.vx[index], self.columns.vy[index], self.columns.vz[index])
     }
 
     /// The layout of the last build.

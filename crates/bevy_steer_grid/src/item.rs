@@ -30,16 +30,8 @@ impl Item {
         let velocity = layout.flatten(self.velocity);
         Item {
             position: layout.flatten(self.position),
-            velocity: if velocity.is_finite() {
-                velocity
-            } else {
-                Vec3::ZERO
-            },
-            radius: if self.radius > 0.0 && self.radius.is_finite() {
-                self.radius
-            } else {
-                0.0
-            },
+            velocity: if velocity.is_finite() { velocity } else { Vec3::ZERO },
+            radius: if self.radius > 0.0 && self.radius.is_finite() { self.radius } else { 0.0 },
             ..*self
         }
     }
@@ -48,22 +40,14 @@ impl Item {
     /// of the input never shows.
     #[inline]
     pub(crate) fn order(&self, other: &Item) -> Ordering {
-        self.id
-            .cmp(&other.id)
-            .then_with(|| self.order_of_twins(other))
+        self.id.cmp(&other.id).then_with(|| self.order_of_twins(other))
     }
 
     #[cold]
     fn order_of_twins(&self, other: &Item) -> Ordering {
         let bits = |v: Vec3| v.to_array().map(f32::to_bits);
         let rest = |item: &Item| {
-            (
-                bits(item.position),
-                bits(item.velocity),
-                item.key,
-                item.radius.to_bits(),
-                item.tag,
-            )
+            (bits(item.position), bits(item.velocity), item.key, item.radius.to_bits(), item.tag)
         };
         rest(self).cmp(&rest(other))
     }
@@ -75,18 +59,10 @@ mod tests {
 
     #[test]
     fn bad_values_are_stored_as_zero() {
-        let item = Item {
-            velocity: Vec3::new(1.0, f32::NAN, 0.0),
-            radius: f32::INFINITY,
-            ..Item::default()
-        };
+        let item = Item { velocity: Vec3::new(1.0, f32::NAN, 0.0), radius: f32::INFINITY, ..Item::default() };
         let stored = item.stored(Layout::Planar);
         assert_eq!((stored.velocity, stored.radius), (Vec3::ZERO, 0.0));
-        let item = Item {
-            velocity: Vec3::new(1.0, 2.0, f32::NAN),
-            radius: -1.0,
-            ..Item::default()
-        };
+        let item = Item { velocity: Vec3::new(1.0, 2.0, f32::NAN), radius: -1.0, ..Item::default() };
         assert_eq!(
             item.stored(Layout::Planar).velocity,
             Vec3::new(1.0, 2.0, 0.0),
@@ -96,17 +72,8 @@ mod tests {
 
     #[test]
     fn equal_ids_are_ordered_by_the_rest() {
-        let a = Item {
-            tag: 1,
-            ..Item::default()
-        };
-        let b = Item {
-            position: Vec3::X,
-            ..Item::default()
-        };
-        assert_eq!(
-            (a.order(&b), b.order(&a)),
-            (Ordering::Less, Ordering::Greater)
-        );
+        let a = Item { tag: 1, ..Item::default() };
+        let b = Item { position: Vec3::X, ..Item::default() };
+        assert_eq!((a.order(&b), b.order(&a)), (Ordering::Less, Ordering::Greater));
     }
 }

@@ -45,16 +45,8 @@ impl Default for Frame {
 impl Frame {
     pub(crate) fn new(layout: Layout, cell_size: f32) -> Self {
         // NaN, zero and negative sizes mean nothing; the bounds keep size and inverse clear of overflow and denormals.
-        let cell_size = if cell_size > 0.0 {
-            cell_size.clamp(1.0e-18, 1.0e18)
-        } else {
-            1.0
-        };
-        Self {
-            layout,
-            cell_size,
-            inverse: 1.0 / cell_size,
-        }
+        let cell_size = if cell_size > 0.0 { cell_size.clamp(1.0e-18, 1.0e18) } else { 1.0 };
+        Self { layout, cell_size, inverse: 1.0 / cell_size }
     }
 
     /// The cell of a coordinate that is not NaN; infinities fall in the outermost cells.
@@ -82,11 +74,7 @@ impl Frame {
 /// underflow to 0 allow about 1e-22. A square that overflows to infinity admits everything.
 #[inline]
 pub(crate) fn widened(radius: f32) -> f32 {
-    if (radius * radius).is_finite() {
-        radius * 1.000_001 + 1.0e-20
-    } else {
-        f32::INFINITY
-    }
+    if (radius * radius).is_finite() { radius * 1.000_001 + 1.0e-20 } else { f32::INFINITY }
 }
 
 /// The cell size for these query radii, in world units: the largest usual radius.
@@ -127,26 +115,13 @@ mod tests {
         let frame = Frame::new(Layout::Spatial, 2.0);
         assert_eq!(frame.cell(Vec3::new(-0.01, 0.01, -2.0)), [-1, 0, -1]);
         assert_eq!(frame.cell(Vec3::new(-2.1, 2.0, 1.999)), [-2, 1, 0]);
-        assert_eq!(
-            Frame::new(Layout::Planar, 2.0).cell(Vec3::splat(9.0)),
-            [4, 4, 0]
-        );
+        assert_eq!(Frame::new(Layout::Planar, 2.0).cell(Vec3::splat(9.0)), [4, 4, 0]);
     }
 
     #[test]
     fn cells_saturate_in_order() {
         let frame = Frame::new(Layout::Planar, 0.1);
-        let ascending = [
-            f32::NEG_INFINITY,
-            f32::MIN,
-            -1.0e6,
-            -0.1,
-            0.0,
-            0.1,
-            1.0e6,
-            f32::MAX,
-            f32::INFINITY,
-        ];
+        let ascending = [f32::NEG_INFINITY, f32::MIN, -1.0e6, -0.1, 0.0, 0.1, 1.0e6, f32::MAX, f32::INFINITY];
         let cells = ascending.map(|x| frame.cell(Vec3::new(x, 0.0, 0.0))[0]);
         assert!(cells.is_sorted());
         assert_eq!((cells[0], cells[8]), (-1_000_000_000, 1_000_000_000));
@@ -157,11 +132,7 @@ mod tests {
         for size in [0.0, -3.0, f32::NAN] {
             assert_eq!(Frame::new(Layout::Planar, size).cell_size, 1.0);
         }
-        assert!(
-            Frame::new(Layout::Planar, f32::INFINITY)
-                .cell_size
-                .is_finite()
-        );
+        assert!(Frame::new(Layout::Planar, f32::INFINITY).cell_size.is_finite());
         assert!(Frame::new(Layout::Planar, 1.0e-44).inverse.is_finite());
     }
 
@@ -170,13 +141,7 @@ mod tests {
         assert_eq!(suggest_cell_size([]), 1.0);
         assert_eq!(suggest_cell_size([f32::NAN, -1.0, 0.0, f32::INFINITY]), 1.0);
         assert_eq!(suggest_cell_size([2.0, 5.0, 6.0]), 6.0);
-        let crowd = (0..100).map(|n| {
-            if n == 50 {
-                1000.0
-            } else {
-                5.0 + (n % 3) as f32
-            }
-        });
+        let crowd = (0..100).map(|n| if n == 50 { 1000.0 } else { 5.0 + (n % 3) as f32 });
         assert_eq!(suggest_cell_size(crowd), 7.0);
     }
 }

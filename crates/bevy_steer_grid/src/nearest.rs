@@ -69,11 +69,7 @@ pub(crate) struct Nearest {
 
 impl Best for Nearest {
     fn worst(&self) -> Option<&Neighbor> {
-        if self.heap.len() < self.k {
-            None
-        } else {
-            self.heap.peek()
-        }
+        if self.heap.len() < self.k { None } else { self.heap.peek() }
     }
 
     fn take(&mut self, neighbor: Neighbor) {
@@ -93,8 +89,7 @@ pub(crate) fn offer(
     neighbor: Neighbor,
     filter: &mut impl FnMut(usize) -> bool,
 ) {
-    let better =
-        neighbor.distance_squared <= limit && best.worst().is_none_or(|worst| neighbor < *worst);
+    let better = neighbor.distance_squared <= limit && best.worst().is_none_or(|worst| neighbor < *worst);
     if better && filter(neighbor.index) {
         best.take(neighbor);
     }
@@ -117,10 +112,7 @@ impl Grid {
     ) {
         out.clear();
         if k > 0 {
-            let mut best = Nearest {
-                k,
-                heap: BinaryHeap::from(std::mem::take(out)),
-            };
+            let mut best = Nearest { k, heap: BinaryHeap::from(std::mem::take(out)) };
             self.expand(center, max_radius, filter, &mut best);
             *out = best.heap.into_sorted_vec();
         }
@@ -156,19 +148,12 @@ impl Grid {
             let zone = self.ball_zone(center, radius);
             self.table.for_each_span(zone, done, |span| {
                 self.for_each_offset(span, center, |index, offset, distance_squared| {
-                    let neighbor = Neighbor {
-                        index,
-                        id: self.columns.id[index],
-                        offset,
-                        distance_squared,
-                    };
+                    let neighbor = Neighbor { index, id: self.columns.id[index], offset, distance_squared };
                     offer(best, limit, neighbor, &mut filter);
                 });
             });
             // Negated so that a NaN ends the search too.
-            if !(radius < max_radius)
-                || zone.is_some_and(|zone| self.table.is_all(&zone))
-                || self.is_empty()
+            if !(radius < max_radius) || zone.is_some_and(|zone| self.table.is_all(&zone)) || self.is_empty()
             {
                 return;
             }

@@ -40,10 +40,7 @@ impl Grid {
     #[inline]
     #[must_use]
     pub fn runs(&self, center: Vec3, radius: f32) -> Runs<'_> {
-        Runs(
-            self.table
-                .rows(self.ball_zone(self.frame.layout.flatten(center), radius)),
-        )
+        Runs(self.table.rows(self.ball_zone(self.frame.layout.flatten(center), radius)))
     }
 
     /// Calls `visit(index, offset, distance_squared)` in ascending order for every entry within `radius` of `center`,
@@ -51,12 +48,7 @@ impl Grid {
     ///
     /// A centre that is not finite, or a radius that is negative or NaN, finds nothing.
     #[inline]
-    pub fn for_each_within(
-        &self,
-        center: Vec3,
-        radius: f32,
-        mut visit: impl FnMut(usize, Vec3, f32),
-    ) {
+    pub fn for_each_within(&self, center: Vec3, radius: f32, mut visit: impl FnMut(usize, Vec3, f32)) {
         let center = self.frame.layout.flatten(center);
         let limit = radius * radius;
         for run in Runs(self.table.rows(self.ball_zone(center, radius))) {
@@ -82,26 +74,14 @@ impl Grid {
     /// Infinite bounds are fine; a box with a NaN or with `min > max` is empty.
     #[inline]
     #[must_use]
-    pub fn first_in_box(
-        &self,
-        min: Vec3,
-        max: Vec3,
-        mut filter: impl FnMut(usize) -> bool,
-    ) -> Option<usize> {
+    pub fn first_in_box(&self, min: Vec3, max: Vec3, mut filter: impl FnMut(usize) -> bool) -> Option<usize> {
         self.in_box(min, max).find(|&index| filter(index))
     }
 
     #[inline]
     fn in_box(&self, min: Vec3, max: Vec3) -> impl Iterator<Item = usize> {
-        let (min, max) = (
-            self.frame.layout.flatten(min),
-            self.frame.layout.flatten(max),
-        );
-        let zone = if min.is_nan() || max.is_nan() {
-            None
-        } else {
-            self.box_zone(min, max)
-        };
+        let (min, max) = (self.frame.layout.flatten(min), self.frame.layout.flatten(max));
+        let zone = if min.is_nan() || max.is_nan() { None } else { self.box_zone(min, max) };
         Runs(self.table.rows(zone)).flatten().filter(move |&index| {
             let p = self.position(index);
             p.cmpge(min).all() && p.cmple(max).all()
@@ -117,11 +97,8 @@ impl Grid {
         center: Vec3,
         mut visit: impl FnMut(usize, Vec3, f32),
     ) {
-        let (xs, ys, zs) = (
-            &self.columns.x[run.clone()],
-            &self.columns.y[run.clone()],
-            &self.columns.z[run.clone()],
-        );
+        let (xs, ys, zs) =
+            (&self.columns.x[run.clone()], &self.columns.y[run.clone()], &self.columns.z[run.clone()]);
         for (index, ((&x, &y), &z)) in run.zip(xs.iter().zip(ys).zip(zs)) {
             let (dx, dy, dz) = (x - center.x, y - center.y, z - center.z);
             // In a plane dz is 0 and adding its square changes no bit.

@@ -40,12 +40,7 @@ impl Ray {
         let origin = layout.flatten(origin).as_dvec3();
         let direction = layout.flatten(direction).as_dvec3().try_normalize()?;
         let sound = origin.is_finite() && length >= 0.0 && extra >= 0.0 && extra.is_finite();
-        sound.then_some(Self {
-            origin,
-            direction,
-            length,
-            extra: f64::from(extra),
-        })
+        sound.then_some(Self { origin, direction, length, extra: f64::from(extra) })
     }
 
     /// How far along the ray the ball begins, if it meets it.
@@ -97,13 +92,7 @@ impl Grid {
         extra_radius: f32,
         mut filter: impl FnMut(usize) -> bool,
     ) -> Option<RayHit> {
-        let ray = Ray::new(
-            self.frame.layout,
-            origin,
-            direction,
-            max_length,
-            extra_radius,
-        )?;
+        let ray = Ray::new(self.frame.layout, origin, direction, max_length, extra_radius)?;
         let reach = f64::from(self.max_radius) + ray.extra;
         let (start, end) = self.part_of_ray_in_bounds(&ray, reach)?;
 
@@ -123,12 +112,9 @@ impl Grid {
             }
             self.table.for_each_span(zone, None, |span| {
                 for index in span {
-                    let distance =
-                        ray.distance_to(self.position(index), self.columns.radius[index]);
+                    let distance = ray.distance_to(self.position(index), self.columns.radius[index]);
                     if let Some(distance) = distance.filter(|_| filter(index)) {
-                        offer(&mut best, RayHit { index, distance }, |index| {
-                            self.columns.id[index]
-                        });
+                        offer(&mut best, RayHit { index, distance }, |index| self.columns.id[index]);
                     }
                 }
             });
@@ -164,20 +150,13 @@ impl Grid {
     /// More than the rounding in `f64` can amount to.
     fn slack(&self, ray: &Ray, reach: f64) -> f64 {
         let (low, high) = (self.bounds.0.as_dvec3(), self.bounds.1.as_dvec3());
-        let largest = low
-            .abs()
-            .max(high.abs())
-            .max(ray.origin.abs())
-            .max_element();
+        let largest = low.abs().max(high.abs()).max(ray.origin.abs()).max_element();
         (largest + reach) * 1.0e-9 + 1.0e-30
     }
 
     /// The cells that may hold an entry met between two distances along the ray.
     fn zone_along(&self, ray: &Ray, from: f64, to: f64, reach: f64) -> Option<Zone> {
-        let (a, b) = (
-            ray.origin + ray.direction * from,
-            ray.origin + ray.direction * to,
-        );
+        let (a, b) = (ray.origin + ray.direction * from, ray.origin + ray.direction * to);
         let reach = DVec3::splat(reach + self.slack(ray, reach));
         let layout = self.frame.layout;
         self.box_zone(

@@ -72,10 +72,7 @@ impl Table {
     /// The cells from `lo` to `hi` that are inside the bounding box, if any.
     #[inline]
     pub(crate) fn zone(&self, lo: [i32; 3], hi: [i32; 3]) -> Option<Zone> {
-        let mut zone = Zone {
-            lo: [0; 3],
-            hi: [0; 3],
-        };
+        let mut zone = Zone { lo: [0; 3], hi: [0; 3] };
         for axis in 0..3 {
             let low = (lo[axis] - self.origin[axis]).max(0);
             let high = i64::from(hi[axis] - self.origin[axis]).min(i64::from(self.dims[axis]) - 1);
@@ -99,27 +96,13 @@ impl Table {
         // Without a zone the walk starts behind its end.
         let (zone, z) = match zone {
             Some(zone) => (zone, zone.lo[2]),
-            None => (
-                Zone {
-                    lo: [0; 3],
-                    hi: [0; 3],
-                },
-                1,
-            ),
+            None => (Zone { lo: [0; 3], hi: [0; 3] }, 1),
         };
         let at = match self.kind {
             TableKind::Dense => 0,
-            TableKind::Sparse => self
-                .rows
-                .partition_point(|&row| row < row_key(z, zone.lo[1])),
+            TableKind::Sparse => self.rows.partition_point(|&row| row < row_key(z, zone.lo[1])),
         };
-        Rows {
-            table: self,
-            zone,
-            y: zone.lo[1],
-            z,
-            at,
-        }
+        Rows { table: self, zone, y: zone.lo[1], z, at }
     }
 
     /// The entries of the cells `x_lo..=x_hi` of a row.
@@ -196,11 +179,7 @@ impl Rows<'_> {
                 row_key(z + 1, self.zone.lo[1])
             } else {
                 self.at += 1;
-                return Some(Row {
-                    y,
-                    z,
-                    at: self.at - 1,
-                });
+                return Some(Row { y, z, at: self.at - 1 });
             };
             self.at += rows[self.at..].partition_point(|&row| row < target);
         }
@@ -224,11 +203,7 @@ impl Iterator for Rows<'_> {
             return None;
         }
         let [width, height, _] = self.table.dims.map(|dim| dim as usize);
-        let row = Row {
-            y: self.y,
-            z: self.z,
-            at: (self.z as usize * height + self.y as usize) * width,
-        };
+        let row = Row { y: self.y, z: self.z, at: (self.z as usize * height + self.y as usize) * width };
         self.y += 1;
         Some(row)
     }
