@@ -110,12 +110,15 @@ impl Contribution {
         SteeringPriority((self.key >> 24) as u8)
     }
 
-    /// A total order, so that a sum over sorted contributions has the same bits whoever wrote first.
+    /// A total order, so that a sum over sorted contributions has the same bits whoever wrote first. Sizes come before
+    /// signs, so that agents set up as mirror images sum in the same order and stay mirror images.
     fn order(&self, other: &Self) -> Ordering {
-        let bits = |c: &Self| {
-            (c.key, c.value.x.to_bits(), c.value.y.to_bits(), c.value.z.to_bits(), c.weight.to_bits())
+        let key = |c: &Self| {
+            let v = c.value;
+            let sizes = [v.x, v.y, v.z, c.weight].map(|x| x.abs().to_bits());
+            (c.key, sizes, [v.x, v.y, v.z].map(f32::is_sign_negative))
         };
-        bits(self).cmp(&bits(other))
+        key(self).cmp(&key(other))
     }
 }
 

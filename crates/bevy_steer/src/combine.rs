@@ -45,14 +45,25 @@ pub fn truncate(v: Vec3, max: f32) -> Vec3 {
     }
 }
 
-/// Whether a goal wants the agent to stand still and nothing but idle behaviours wants otherwise.
+/// Share of `max_force` that does not move an agent that wants to rest: static friction, without which a settled crowd
+/// would creep for ever.
+const STICTION: f32 = 0.02;
+
+/// Whether a goal wants the agent to stand still and nothing but idle behaviours wants otherwise. Pushes that together
+/// are at most 2 % of `max_force` do not count.
 #[must_use]
-pub fn wants_rest(contributions: &[Contribution]) -> bool {
-    contributions.iter().any(|c| c.kind() == ContributionKind::Rest)
-        && contributions
-            .iter()
-            .filter(|c| c.priority() < SteeringPriority::IDLE)
-            .all(|c| c.kind() == ContributionKind::Rest || c.value() == Vec3::ZERO)
+pub fn wants_rest(contributions: &[Contribution], view: &AgentView) -> bool {
+    let (mut rests, mut pushes, mut wants_to_move) = (false, Vec3::ZERO, false);
+    for c in contributions.iter().filter(|c| c.priority() < SteeringPriority::IDLE) {
+        match c.kind() {
+            ContributionKind::Rest => rests = true,
+            ContributionKind::Push => pushes += view.plane.project(c.value()) * c.weight(),
+            ContributionKind::Desired | ContributionKind::Approach => {
+                wants_to_move |= view.plane.project(c.value()) != Vec3::ZERO;
+            }
+        }
+    }
+    rests && !wants_to_move && pushes.length() <= STICTION * view.max_force
 }
 
 fn skips_idle(contributions: &[Contribution]) -> bool {
@@ -168,10 +179,10 @@ mod tests {
         let id = BehaviorId::new("A");
         let mut acc = pushes(&[(Vec3::X, 1.0, SteeringPriority::IDLE.0)]);
         acc.rest(id, 1.0, SteeringPriority::GOAL);
-        assert!(wants_rest(acc.sorted()));
+        assert!(wants_rest(acc.sorted(), &view(15.0)));
         assert_eq!(combine(SteeringCombine::WeightedSum, acc.sorted(), &view(15.0)), Vec3::ZERO);
         acc.push(id, Vec3::Y, 1.0, SteeringPriority::SPACING);
-        assert!(!wants_rest(acc.sorted()), "spacing still moves a resting agent");
+        assert!(!wants_rest(acc.sorted(), &view(15.0)), "spacing still moves a resting agent");
     }
 
     #[test]

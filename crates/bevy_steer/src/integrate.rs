@@ -115,7 +115,7 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
     let mode = me.combine.copied().unwrap_or(defaults.combine);
     let goal = me.accumulator.goal().map(|goal| view.plane.project(goal.position) - view.position);
     let contributions = me.accumulator.sorted();
-    let rest = wants_rest(contributions);
+    let rest = wants_rest(contributions, view);
     let stop = rest && view.velocity.length() <= view.speed_per_tick() * (1.0 + 1e-5);
     let intention = if me.turn.is_some() { intention(contributions, view) } else { Vec3::ZERO };
     let mut force = combine(mode, contributions, view);

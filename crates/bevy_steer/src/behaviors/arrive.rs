@@ -154,16 +154,18 @@ pub fn arrive(view: &AgentView, offset: Vec3, target_velocity: Vec3, slowing_rad
 /// How far an agent's [`Arrive`] has come.
 ///
 /// An agent settles when it rests at the target. In a crowd with the same target it also settles
-/// when it is within 1.1 diameters of a settled agent that is nearer to the target, or when it touches another on the way
-/// inside its slowing radius and has gained less than a tenth of its radius in `max(0.5 s, 2·√(radius · mass / max_force))`.
-/// A settled agent wants velocity 0. It wakes when the target moves away by more than the tolerance, or when it has been
-/// pushed two diameters away (where nobody of the crowd is near: twice the tolerance).
+/// when it is within 1.1 diameters of a settled agent that is nearer to the target; or when, inside its slowing radius and
+/// with another of the crowd within two diameters, it has gained less than a tenth of its radius in
+/// `max(0.5 s, 2·√(radius · mass / max_force))`. A settled agent wants velocity 0. It wakes when the target moves away by
+/// more than the tolerance, or when it has been pushed two diameters away (where nobody of the crowd is that near: twice
+/// the tolerance). [`Arrived`](crate::Arrived) is sent again only for another target or a target that has moved.
 #[derive(Component, Reflect, Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
 #[reflect(Component, Default, Debug, Clone, PartialEq)]
 #[type_path = "bevy_steer"]
 pub struct ArriveState {
     settled: bool,
+    told: bool,
     key: u32,
     target: Vec3,
     place: Vec3,
@@ -188,8 +190,27 @@ impl ArriveState {
     }
 }
 
-/// Distances in terms of two agents' radii at which they count as touching.
-const TOUCH: f32 = 1.1;
+/// Sums of two agents' radii at which one counts as next to the other.
+const NEXT_TO: f32 = 1.1;
+/// Sums of two agents' radii within which others count as company.
+const COMPANY: f32 = 2.0;
+
+/// Calls `visit` with every neighbour that has the same target and is within `reach` sums of radii.
+fn for_each_companion(
+    key: u32,
+    view: &AgentView,
+    me: Entity,
+    grid: &NeighborGrid,
+    mut visit: impl FnMut(crate::Neighbor, f32),
+) {
+    // Companions much larger than the agent itself are seen late; they are as far from settling as it is.
+    grid.for_each_neighbor(view, me, 2.0 * COMPANY * view.radius, |neighbor| {
+        let radii = view.radius + neighbor.radius;
+        if neighbor.arrive_key == key && neighbor.distance_squared <= (COMPANY * radii) * (COMPANY * radii) {
+            visit(neighbor, radii);
+        }
+    });
+}
 
 fn target_key(target: &SteeringTarget, seen: &TargetView) -> u32 {
     let bits = match (target, seen.entity) {
@@ -219,14 +240,10 @@ fn settles_in_crowd(
     let patience = (2.0 * (view.radius * view.mass / view.max_force).sqrt()).max(0.5);
     let stuck = state.stuck >= patience && distance <= slowing_radius;
     let mut settles = false;
-    // Twice the own radius is not enough where the neighbour is larger; the distance test below is exact.
-    grid.for_each_neighbor(view, me, TOUCH * 4.0 * view.radius, |neighbor| {
-        let touch = TOUCH * (view.radius + neighbor.radius);
-        if neighbor.arrive_key == state.key && neighbor.distance_squared <= touch * touch {
-            let nearer = neighbor.position.distance_squared(view.position + state.target - view.position)
-                < distance * distance;
-            settles |= (neighbor.settled && nearer) || stuck;
-        }
+    for_each_companion(state.key, view, me, grid, |neighbor, radii| {
+        let next_to = neighbor.distance_squared <= (NEXT_TO * radii) * (NEXT_TO * radii);
+        let nearer = neighbor.position.distance_squared(state.target) < distance * distance;
+        settles |= (neighbor.settled && nearer && next_to) || stuck;
     });
     settles
 }
@@ -275,7 +292,8 @@ fn update(
                 && pushed > 2.0 * tolerance
                 && !in_company(state, view, me, steering));
         if woken {
-            *state = ArriveState { key: state.key, ..default() };
+            let moved = follows || target.position.distance(state.target) > tolerance;
+            *state = ArriveState { key: state.key, told: state.told && !moved, ..default() };
         }
     }
     if !state.settled && !follows {
@@ -286,7 +304,10 @@ fn update(
                 && settles_in_crowd(state, view, me.entity, distance, slowing_radius, steering.grid()))
         {
             state.settle(view, target.position);
-            steering.send(me, 0, Happening::Arrived);
+            if !state.told {
+                state.told = true;
+                steering.send(me, 0, Happening::Arrived);
+            }
         }
     }
     if state.settled {
@@ -302,13 +323,10 @@ fn update(
     }
 }
 
-/// Whether anybody with the same target is near enough to touch.
+/// Whether anybody with the same target is near.
 fn in_company(state: &ArriveState, view: &AgentView, me: &SteererItem, steering: &Steering) -> bool {
     let mut company = false;
-    steering.grid().for_each_neighbor(view, me.entity, TOUCH * 4.0 * view.radius, |neighbor| {
-        let touch = TOUCH * (view.radius + neighbor.radius);
-        company |= neighbor.arrive_key == state.key && neighbor.distance_squared <= touch * touch;
-    });
+    for_each_companion(state.key, view, me.entity, steering.grid(), |_, _| company = true);
     company
 }
 

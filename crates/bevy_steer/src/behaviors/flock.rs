@@ -1,14 +1,538 @@
-//! Flocking.
-use bevy::prelude::*;
+//! Flocking: separation, alignment and cohesion among the members of one group.
 
-/// Flock member.
-#[derive(Component, Reflect, Debug, Clone, Copy, PartialEq, Default)]
-pub struct FlockMember;
+use bevy::{math::ops, prelude::*, utils::Parallel};
+
+use super::separation::{fade, push_from};
+use crate::{
+    agent::{AgentView, SteeringAgent, SteeringGroup},
+    behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steerer, SteererItem, Steering, SteeringBehavior, check},
+    combine::truncate,
+    neighbors::{NeighborGrid, flock_key},
+    priority::SteeringPriority,
+    rng::SteeringId,
+};
+
+/// A member of a flock: keeps distance from flockmates, matches their velocity and stays with them. Flockmates are the
+/// agents with a `FlockMember` and the same [`SteeringGroup`]. Each rule looks within its own radius and averages over
+/// its own neighbours. [`FlockLaw`] says how.
+///
+/// Source: C. Reynolds, *Flocks, Herds, and Schools: A Distributed Behavioral Model*, 1987.
+#[derive(Component, Reflect, Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[reflect(Component, Default, Debug, Clone, PartialEq)]
+#[require(SteeringAgent)]
+#[type_path = "bevy_steer"]
+pub struct FlockMember {
+    /// How neighbours count.
+    pub law: FlockLaw,
+    /// Whether separation adds up or averages.
+    pub separation: SeparationMode,
+    /// How far flockmates push, in units; 2 by default.
+    #[reflect(@0.0_f32..=10.0_f32)]
+    pub separation_radius: f32,
+    /// Factor on separation; 2.5 by default.
+    #[reflect(@0.0_f32..=5.0_f32)]
+    pub separation_weight: f32,
+    /// How far velocities matter, in units; 5 by default.
+    #[reflect(@0.0_f32..=20.0_f32)]
+    pub alignment_radius: f32,
+    /// Factor on alignment; 1 by default.
+    #[reflect(@0.0_f32..=5.0_f32)]
+    pub alignment_weight: f32,
+    /// How far flockmates attract, in units; 6 by default.
+    #[reflect(@0.0_f32..=20.0_f32)]
+    pub cohesion_radius: f32,
+    /// Factor on cohesion; 0.5 by default.
+    #[reflect(@0.0_f32..=5.0_f32)]
+    pub cohesion_weight: f32,
+    /// Factor on the wish to travel at 0.8 `max_speed`, `Smooth` only; 0.25 by default.
+    #[reflect(@0.0_f32..=2.0_f32)]
+    pub cruise_weight: f32,
+    /// Degrees, centred on the heading, within which flockmates are seen; 360 by default.
+    #[reflect(@0.0_f32..=360.0_f32)]
+    pub field_of_view: f32,
+    /// Look at this many flockmates at most, nearest first; all of them by default.
+    pub max_neighbors: Option<u32>,
+    /// Factor on everything; 1 by default.
+    #[reflect(@0.0_f32..=5.0_f32)]
+    pub weight: f32,
+    /// Level; [`GOAL`](SteeringPriority::GOAL) by default.
+    pub priority: SteeringPriority,
+}
+
+impl Default for FlockMember {
+    fn default() -> Self {
+        Self {
+            law: FlockLaw::Smooth,
+            separation: SeparationMode::Sum,
+            separation_radius: 2.0,
+            separation_weight: 2.5,
+            alignment_radius: 5.0,
+            alignment_weight: 1.0,
+            cohesion_radius: 6.0,
+            cohesion_weight: 0.5,
+            cruise_weight: 0.25,
+            field_of_view: 360.0,
+            max_neighbors: None,
+            weight: DEFAULT_WEIGHT,
+            priority: GOAL,
+        }
+    }
+}
+
+/// How flockmates count.
+#[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
+#[reflect(Debug, Clone, PartialEq, Default)]
+#[type_path = "bevy_steer"]
+pub enum FlockLaw {
+    /// Each flockmate fades in over the outer 30 % of a radius. Alignment desires the faded mean velocity; cohesion
+    /// desires the mean velocity plus `offset to the faded centre × max_speed / cohesion radius`; both count by the
+    /// largest fade. Nothing jumps when somebody comes into reach.
+    #[default]
+    Smooth,
+    /// The textbook: alignment desires the mean velocity, cohesion seeks the mean position, within hard radii. With a
+    /// short reaction time it collapses and twitches.
+    Classic,
+}
+
+/// Whether the separation from several neighbours adds up or averages.
+#[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
+#[reflect(Debug, Clone, PartialEq, Default)]
+#[type_path = "bevy_steer"]
+pub enum SeparationMode {
+    /// Two neighbours push twice as hard as one.
+    #[default]
+    Sum,
+    /// The mean over the neighbours within the separation radius.
+    Mean,
+}
 
 impl FlockMember {
-    /// The largest radius that it looks within.
+    /// The largest radius that it looks within, in units.
     #[must_use]
     pub fn reach(&self) -> f32 {
-        6.0
+        check::or_zero(self.separation_radius)
+            .max(check::or_zero(self.alignment_radius))
+            .max(check::or_zero(self.cohesion_radius))
+    }
+}
+
+impl SteeringBehavior for FlockMember {
+    const NAME: &'static str = "FlockMember";
+
+    fn fault(&self) -> Option<Fault> {
+        const IGNORED: &str = "must be finite and not negative; the rule is ignored";
+        let rules = [
+            ("separation_radius", self.separation_radius),
+            ("separation_weight", self.separation_weight),
+            ("alignment_radius", self.alignment_radius),
+            ("alignment_weight", self.alignment_weight),
+            ("cohesion_radius", self.cohesion_radius),
+            ("cohesion_weight", self.cohesion_weight),
+            ("cruise_weight", self.cruise_weight),
+        ];
+        check::weight(self.weight)
+            .or_else(|| rules.into_iter().find_map(|(name, value)| check::not_negative(name, value, IGNORED)))
+            .or_else(|| {
+                check::not_negative(
+                    "field_of_view",
+                    self.field_of_view,
+                    "must be finite and not negative; all round is seen",
+                )
+            })
+    }
+}
+
+/// Sums over an agent's flockmates, in its plane.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FlockSums {
+    /// Σ fade · (p − pⱼ)/d².
+    pub separation: Vec3,
+    /// Σ fade within the separation radius.
+    pub separation_weight: f32,
+    /// Σ fade · velocity.
+    pub alignment: Vec3,
+    /// Σ fade within the alignment radius.
+    pub alignment_weight: f32,
+    /// Largest fade within the alignment radius.
+    pub alignment_fade: f32,
+    /// Σ fade · offset.
+    pub cohesion: Vec3,
+    /// Σ fade · velocity within the cohesion radius.
+    pub cohesion_velocity: Vec3,
+    /// Σ fade within the cohesion radius.
+    pub cohesion_weight: f32,
+    /// Largest fade within the cohesion radius.
+    pub cohesion_fade: f32,
+}
+
+/// One agent's question to the grid: who it is and which flockmates it sees.
+struct Watcher<'a> {
+    member: &'a FlockMember,
+    view: &'a AgentView,
+    entity: Entity,
+    id: SteeringId,
+    key: u32,
+    /// Cosine of half the field of view; below −1 all round.
+    cos_half_view: f32,
+}
+
+impl Watcher<'_> {
+    fn sees(&self, offset: Vec3, distance_squared: f32) -> bool {
+        self.cos_half_view < -1.0
+            || offset.dot(self.view.heading()) >= self.cos_half_view * distance_squared.sqrt()
+    }
+
+    fn fade(&self, distance: f32, radius: f32) -> f32 {
+        match self.member.law {
+            FlockLaw::Smooth => fade(distance, radius),
+            FlockLaw::Classic => f32::from(distance <= radius && radius > 0.0),
+        }
+    }
+
+    /// Adds one flockmate.
+    fn add(&self, sums: &mut FlockSums, offset: Vec3, distance_squared: f32, velocity: Vec3, id: SteeringId) {
+        let distance = distance_squared.sqrt();
+        let [near, middle, far] =
+            [self.member.separation_radius, self.member.alignment_radius, self.member.cohesion_radius]
+                .map(check::or_zero);
+        let near_fade = self.fade(distance, near);
+        if near_fade > 0.0 {
+            let push = push_from(offset, distance_squared, near, self.view.plane, self.id, id);
+            sums.separation += push * near_fade;
+            sums.separation_weight += near_fade;
+        }
+        let middle_fade = self.fade(distance, middle);
+        sums.alignment += velocity * middle_fade;
+        sums.alignment_weight += middle_fade;
+        sums.alignment_fade = sums.alignment_fade.max(middle_fade);
+        let far_fade = self.fade(distance, far);
+        sums.cohesion += offset * far_fade;
+        sums.cohesion_velocity += velocity * far_fade;
+        sums.cohesion_weight += far_fade;
+        sums.cohesion_fade = sums.cohesion_fade.max(far_fade);
+    }
+
+    /// Sums over all flockmates in sight, or over the nearest of them.
+    fn sum(&self, grid: &NeighborGrid, nearest: &mut Vec<bevy_steer_grid::Neighbor>) -> FlockSums {
+        let mut sums = FlockSums::default();
+        let plane = self.view.plane;
+        let Some(cells) = grid.cells(plane) else { return sums };
+        let (center, reach) = (plane.to_grid(self.view.position), self.member.reach());
+        let is_mate = |index: usize| {
+            cells.keys()[index] == self.key
+                && (cells.ids()[index] != self.id.0 || grid.entity(cells, index) != self.entity)
+        };
+        let velocity = |index: usize| plane.from_grid(cells.velocity(index));
+        match self.member.max_neighbors {
+            None => cells.for_each_within(center, reach, |index, offset, distance_squared| {
+                let offset = plane.from_grid(offset);
+                if is_mate(index) && self.sees(offset, distance_squared) {
+                    let id = SteeringId(cells.ids()[index]);
+                    self.add(&mut sums, offset, distance_squared, velocity(index), id);
+                }
+            }),
+            Some(most) => {
+                let in_sight = |index: usize| {
+                    let offset = plane.from_grid(cells.position(index) - center);
+                    is_mate(index) && self.sees(offset, offset.length_squared())
+                };
+                cells.k_nearest(center, most as usize, reach, in_sight, nearest);
+                for n in nearest.iter() {
+                    let offset = plane.from_grid(n.offset);
+                    self.add(&mut sums, offset, n.distance_squared, velocity(n.index), SteeringId(n.id));
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Writes what the sums mean to the accumulator.
+fn write(me: &mut SteererItem, member: &FlockMember, view: &AgentView, sums: &FlockSums) {
+    const ID: crate::BehaviorId = FlockMember::ID;
+    let (weight, priority) = (member.weight, member.priority);
+    let accumulator = &mut me.accumulator;
+    if sums.separation_weight > 0.0 {
+        let share = match member.separation {
+            SeparationMode::Sum => 1.0,
+            SeparationMode::Mean => 1.0 / sums.separation_weight,
+        };
+        let push = truncate(sums.separation * share / view.relaxation(), view.max_force);
+        accumulator.push(ID, push, weight * member.separation_weight, priority);
+    }
+    if sums.alignment_weight > 0.0 {
+        let mean = sums.alignment / sums.alignment_weight;
+        accumulator.desire(ID, mean, weight * member.alignment_weight * sums.alignment_fade, priority);
+    }
+    if sums.cohesion_weight > 0.0 {
+        let centre = sums.cohesion / sums.cohesion_weight;
+        let desired = match member.law {
+            FlockLaw::Smooth => {
+                sums.cohesion_velocity / sums.cohesion_weight
+                    + centre * (view.max_speed / member.cohesion_radius)
+            }
+            FlockLaw::Classic => centre.normalize_or_zero() * view.max_speed,
+        };
+        accumulator.desire(ID, desired, weight * member.cohesion_weight * sums.cohesion_fade, priority);
+    }
+    if member.law == FlockLaw::Smooth {
+        let desired = view.heading() * (0.8 * view.max_speed);
+        accumulator.desire(ID, desired, weight * member.cruise_weight, priority);
+    }
+}
+
+pub(crate) fn steer(
+    steering: Steering,
+    scratch: Local<Parallel<Vec<bevy_steer_grid::Neighbor>>>,
+    mut agents: Query<(Steerer, &FlockMember, Option<&SteeringGroup>)>,
+) {
+    let scratch = &*scratch;
+    steering.for_each(&mut agents, |(mut me, member, group)| {
+        if let Some(view) = steering.view(&me) {
+            let sees_all =
+                !(member.field_of_view.is_finite() && (0.0..360.0).contains(&member.field_of_view));
+            let watcher = Watcher {
+                member,
+                view: &view,
+                entity: me.entity,
+                id: *me.id,
+                key: flock_key(group.map_or(0, |g| g.0)),
+                cos_half_view: if sees_all {
+                    -2.0
+                } else {
+                    ops::cos(0.5 * member.field_of_view.to_radians())
+                },
+            };
+            let sums = watcher.sum(steering.grid(), &mut scratch.borrow_local_mut());
+            write(&mut me, member, &view, &sums);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+
+    fn classic() -> FlockMember {
+        FlockMember {
+            law: FlockLaw::Classic,
+            separation: SeparationMode::Mean,
+            separation_radius: 1.3,
+            separation_weight: 1.5,
+            alignment_radius: 5.0,
+            cohesion_radius: 5.0,
+            cohesion_weight: 1.0,
+            ..default()
+        }
+    }
+
+    #[test]
+    fn reference_trace() {
+        let mut sim = Sim::new(5.0).with_agent_defaults(2.5, 4.0, 1.0);
+        let rows = read_reference("flock.csv");
+        let boids: Vec<Entity> =
+            rows[..4].iter().map(|r| sim.moving(r.vec("px", "py"), r.vec("vx", "vy"), classic())).collect();
+        for (i, row) in rows.iter().enumerate() {
+            if i > 0 && i % 4 == 0 {
+                sim.tick();
+            }
+            let (p, v) = (sim.position(boids[i % 4]), sim.velocity(boids[i % 4]));
+            assert!(p.distance(row.vec("px", "py")) < 1e-3, "row {i}: {p}");
+            assert!(v.distance(row.vec("vx", "vy")) < 1e-3, "row {i}: {v}");
+        }
+    }
+
+    /// Force on the first of agents with `member`, at `offsets` from it.
+    fn force(member: FlockMember, offsets: &[Vec3], velocity: Vec3) -> Vec3 {
+        let mut sim = Sim::new(60.0);
+        let first = sim.moving(Vec3::ZERO, Vec3::X, member);
+        for &offset in offsets {
+            sim.moving(offset, velocity, member);
+        }
+        sim.tick();
+        sim.force(first)
+    }
+
+    fn only(separation: f32, alignment: f32, cohesion: f32) -> FlockMember {
+        FlockMember {
+            separation_weight: separation,
+            alignment_weight: alignment,
+            cohesion_weight: cohesion,
+            cruise_weight: 0.0,
+            ..default()
+        }
+    }
+
+    #[test]
+    fn case_08_a_flock_of_one_gives_no_output_but_its_cruise() {
+        assert_eq!(force(only(2.5, 1.0, 0.5), &[], Vec3::ZERO), Vec3::ZERO);
+        // Another group is nobody.
+        let mut sim = Sim::new(60.0);
+        let one = sim.moving(Vec3::ZERO, Vec3::X, only(2.5, 1.0, 0.5));
+        sim.agent(Vec3::X, (only(2.5, 1.0, 0.5), SteeringGroup(7)));
+        sim.agent(Vec3::Y, ());
+        sim.tick();
+        assert_eq!(sim.force(one), Vec3::ZERO);
+    }
+
+    #[test]
+    fn case_34_the_nearest_counts_when_neighbours_are_limited() {
+        let member = FlockMember { max_neighbors: Some(6), ..only(2.5, 0.0, 0.0) };
+        let mut far: Vec<Vec3> = (0..59)
+            .map(|i| {
+                let (sin, cos) = ops::sin_cos(i as f32 * 0.37);
+                Vec3::new(cos, sin, 0.0) * (2.1 + 0.05 * i as f32)
+            })
+            .collect();
+        assert_eq!(force(member, &far, Vec3::X), Vec3::ZERO, "nobody within the separation radius");
+        far.push(Vec3::Y * 0.3);
+        assert!(force(member, &far, Vec3::X).y < -1.0, "the nearest, stored last, pushes");
+    }
+
+    #[test]
+    fn case_39_each_rule_has_its_own_radius() {
+        let member = FlockMember { separation_radius: 6.0, cohesion_radius: 3.0, ..only(2.5, 0.0, 0.5) };
+        assert!(force(member, &[Vec3::X * 4.0], Vec3::X).x < -0.5, "separation sees a neighbour at 4");
+        assert!(force(member, &[Vec3::X * 5.0], Vec3::X).x < 0.0, "separation sees a neighbour at 5");
+        // The neighbour at 5 is out of cohesion's sight, so it does not shift the centre.
+        let near = FlockMember { separation_weight: 0.0, ..member };
+        let [one, two] =
+            [&[Vec3::Y][..], &[Vec3::Y, Vec3::X * 5.0][..]].map(|offsets| force(near, offsets, Vec3::X));
+        assert!(one.length() > 0.1 && one == two, "{one} {two}");
+    }
+
+    #[test]
+    fn case_40_a_crowd_at_one_place_attracts_like_one() {
+        let one = force(only(0.0, 0.0, 0.5), &[Vec3::Y * 3.0], Vec3::X);
+        let many = force(only(0.0, 0.0, 0.5), &[Vec3::Y * 3.0; 50], Vec3::X);
+        assert!(one.y > 0.1 && one.distance(many) < 1e-4, "{one} {many}");
+    }
+
+    #[test]
+    fn case_42_nobody_jumps_into_view() {
+        let rules = [
+            (only(2.5, 0.0, 0.0), 2.0),
+            (only(0.0, 1.0, 0.0), 5.0),
+            (only(0.0, 0.0, 0.5), 6.0),
+            (FlockMember::default(), 6.0),
+        ];
+        for (member, radius) in rules {
+            let [out, inside] = [1.01, 0.99].map(|s| force(member, &[Vec3::Y * radius * s], Vec3::Y * 5.0));
+            assert!(out.distance(inside) < 0.01 * 15.0, "radius {radius}: {out} {inside}");
+            let well_inside = force(member, &[Vec3::Y * radius * 0.7], Vec3::Y * 5.0);
+            assert!(out.distance(well_inside) > 0.05 * 15.0, "the rule acts at all: {out} {well_inside}");
+        }
+    }
+
+    #[test]
+    fn who_is_behind_is_out_of_a_narrow_field_of_view() {
+        let member = FlockMember { field_of_view: 270.0, ..only(2.5, 1.0, 0.5) };
+        assert_eq!(force(member, &[Vec3::X * -1.5], Vec3::Y), Vec3::ZERO);
+        assert_ne!(force(member, &[Vec3::new(-0.5, 1.5, 0.0)], Vec3::Y), Vec3::ZERO);
+    }
+
+    #[test]
+    fn case_52_point_reflections_stay_point_reflections() {
+        let mut sim = Sim::new(60.0);
+        let (p, v) = (Vec3::new(0.7, 0.4, 0.0), Vec3::new(1.0, 2.0, 0.0));
+        let a = sim.moving(p, v, FlockMember::default());
+        let b = sim.moving(-p, -v, FlockMember::default());
+        for tick in 0..600 {
+            sim.tick();
+            assert_eq!(sim.position(a), -sim.position(b), "tick {tick}");
+        }
+    }
+
+    struct Shape {
+        polarization: f32,
+        mean_speed: f32,
+        turning: f32,
+        median_nearest: f32,
+        least: f32,
+    }
+
+    fn flock_after_20_s(hz: f64, plane: crate::SteeringPlane) -> Shape {
+        let mut sim = Sim::new(hz).with_plane(plane);
+        let mut rng = crate::AgentRng::seeded(crate::SteeringSeed(3), SteeringId(3), 3);
+        let mut draw = || loop {
+            let v = plane.project(Vec3::new(rng.signed(), rng.signed(), rng.signed()));
+            if (0.01..=1.0).contains(&v.length_squared()) {
+                break v;
+            }
+        };
+        let agents: Vec<Entity> = (0..100)
+            .map(|_| {
+                let (p, v) = (draw() * 10.0, draw().normalize() * 5.0);
+                sim.moving(p, v, FlockMember::default())
+            })
+            .collect();
+        sim.seconds(19.0);
+        let before: Vec<Vec3> = agents.iter().map(|&a| sim.velocity(a)).collect();
+        let mut turned = 0.0;
+        let mut last = before;
+        for _ in 0..hz as usize {
+            sim.tick();
+            for (last, &agent) in last.iter_mut().zip(&agents) {
+                turned += last.angle_between(sim.velocity(agent));
+                *last = sim.velocity(agent);
+            }
+        }
+        let n = agents.len() as f32;
+        let mut nearest: Vec<f32> = agents
+            .iter()
+            .map(|&a| {
+                let others = agents.iter().filter(|&&b| b != a);
+                others.map(|&b| sim.position(a).distance(sim.position(b))).fold(f32::INFINITY, f32::min)
+            })
+            .collect();
+        nearest.sort_by(f32::total_cmp);
+        Shape {
+            polarization: last.iter().map(|v| v.normalize()).sum::<Vec3>().length() / n,
+            mean_speed: last.iter().map(|v| v.length()).sum::<f32>() / n,
+            turning: turned / n,
+            median_nearest: nearest[50],
+            least: nearest[0],
+        }
+    }
+
+    #[test]
+    fn case_44_a_flock_forms_and_travels_calmly() {
+        for hz in [20.0, 60.0] {
+            let s = flock_after_20_s(hz, crate::SteeringPlane::Xy);
+            println!(
+                "{hz} Hz: polarisation {:.3}, speed {:.2}, turning {:.3} rad/s, nearest {:.2}, least {:.2}",
+                s.polarization, s.mean_speed, s.turning, s.median_nearest, s.least
+            );
+            assert!(s.polarization > 0.8, "{hz} Hz: polarisation {}", s.polarization);
+            assert!(s.mean_speed > 2.5, "{hz} Hz: speed {}", s.mean_speed);
+            assert!(s.turning < 1.0, "{hz} Hz: turning {}", s.turning);
+            assert!(s.median_nearest > 1.0, "{hz} Hz: nearest {}", s.median_nearest);
+        }
+    }
+
+    #[test]
+    fn a_flock_in_space_forms_too() {
+        let s = flock_after_20_s(60.0, crate::SteeringPlane::Space);
+        assert!(s.polarization > 0.8 && s.mean_speed > 2.5 && s.median_nearest > 1.0, "{}", s.polarization);
+    }
+
+    #[test]
+    fn case_45_a_despawned_neighbour_is_gone_from_the_next_tick() {
+        let mut sim = Sim::new(60.0);
+        let stays = sim.moving(Vec3::ZERO, Vec3::X, only(2.5, 1.0, 0.5));
+        let goes = sim.moving(Vec3::Y, Vec3::X, only(2.5, 1.0, 0.5));
+        let quits = sim.moving(Vec3::NEG_Y, Vec3::X, only(2.5, 1.0, 0.5));
+        let hides = sim.moving(Vec3::NEG_X, Vec3::X, only(2.5, 1.0, 0.5));
+        sim.tick();
+        assert_ne!(sim.force(stays), Vec3::ZERO);
+        sim.app.world_mut().despawn(goes);
+        sim.app.world_mut().entity_mut(quits).remove::<SteeringAgent>();
+        sim.app.world_mut().entity_mut(hides).insert(bevy::ecs::entity_disabling::Disabled);
+        sim.tick();
+        assert_eq!(sim.force(stays), Vec3::ZERO, "nobody is left");
     }
 }
