@@ -203,21 +203,22 @@ impl Grid {
             scratch,
             ..
         } = self;
+        let layout = frame.layout;
         let order = &mut scratch.order[..];
         let (mut written, mut sorted) = (0, 0);
         for &end in &table.starts[1..] {
             let end = end as usize;
             if end - sorted > 1 {
                 order[sorted..end]
-                    .sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize]));
+                    .sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize], layout));
             }
             sorted = end;
             if sorted - written >= BLOCK {
-                columns.write(written, &order[written..sorted], items, frame.layout);
+                columns.write(written, &order[written..sorted], items, layout);
                 written = sorted;
             }
         }
-        columns.write(written, &order[written..], items, frame.layout);
+        columns.write(written, &order[written..], items, layout);
         self.max_radius = columns.radius.iter().copied().fold(0.0, f32::max);
     }
 }
@@ -242,4 +243,132 @@ fn radix_pass(
         *slot += 1;
     }
     std::mem::swap(from, to);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `count` items at pseudorandom places within `extent` of the origin.
+    fn crowd(count: u32, extent: f32) -> Vec<Item> {
+        let mut state = 1_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 8) as f32 / (1 << 23) as f32 - 1.0) * extent
+        };
+        let item = |n| Item {
+            position: Vec3::new(random(), random(), random()),
+            id: n,
+            tag: n as u32,
+            ..Item::default()
+        };
+        (0..u64::from(count)).map(item).collect()
+    }
+
+    #[test]
+    fn positions_that_are_not_finite_are_left_out_and_counted() {
+        let mut items = crowd(10, 5.0);
+        items[3].position.x = f32::NAN;
+        items[7].position.y = f32::NEG_INFINITY;
+        items[9].position.z = f32::NAN;
+        let mut grid = Grid::default();
+        for kind in [TableKind::Dense, TableKind::Sparse] {
+            grid.force_table(Some(kind));
+            assert_eq!(
+                grid.build(Layout::Planar, 1.0, &items),
+                2,
+                "z does not count in a plane"
+            );
+            assert_eq!(grid.len(), 8);
+            assert_eq!(grid.build(Layout::Spatial, 1.0, &items), 3);
+            assert!(!grid.tags().contains(&9));
+        }
+        assert_eq!(grid.build(Layout::Planar, 1.0, &items[3..4]), 1);
+        assert!(grid.is_empty() && grid.bounds().is_none());
+        assert_eq!(grid.build(Layout::Planar, 1.0, &[]), 0);
+    }
+
+    #[test]
+    fn case_38_none_of_5000_in_one_cell_is_lost() {
+        for layout in [Layout::Planar, Layout::Spatial] {
+            let mut items = crowd(5000, 0.49);
+            items.iter_mut().for_each(|item| item.position += 0.5);
+            items.reverse();
+            let mut grid = Grid::default();
+            grid.build(layout, 1.0, &items);
+            assert!(
+                grid.runs(Vec3::splat(0.5), 0.1)
+                    .eq(std::iter::once(0..5000))
+            );
+            assert!(grid.ids().iter().copied().eq(0..5000), "one cell, so by id");
+        }
+    }
+
+    #[test]
+    fn two_clusters_far_apart_take_the_memory_of_one() {
+        let near = crowd(2000, 20.0);
+        let mut far = near.clone();
+        far[1000..]
+            .iter_mut()
+            .for_each(|item| item.position += 1.0e6);
+        let memory = |items: &[Item]| {
+            let mut grid = Grid::default();
+            grid.build(Layout::Spatial, 2.0, items);
+            grid.memory_bytes() / items.len()
+        };
+        assert!(
+            memory(&far) < 200 && memory(&near) < 200,
+            "{} and {} bytes per item",
+            memory(&far),
+            memory(&near)
+        );
+    }
+
+    #[test]
+    fn steady_state_keeps_its_buffers() {
+        let mut grid = Grid::default();
+        let worlds = [
+            crowd(3000, 20.0),
+            crowd(3000, 4.0),
+            crowd(3000, 2.0e5),
+            crowd(1500, 20.0),
+        ];
+        let mut build_all = || {
+            worlds
+                .iter()
+                .for_each(|items| _ = grid.build(Layout::Spatial, 2.0, items));
+            grid.memory_bytes()
+        };
+        let warm = build_all();
+        for _ in 0..5 {
+            assert_eq!(build_all(), warm);
+        }
+    }
+
+    #[test]
+    fn the_table_follows_the_world() {
+        let mut grid = Grid::default();
+        grid.build(Layout::Planar, 1.0, &crowd(1000, 20.0));
+        assert_eq!(grid.table_kind(), TableKind::Dense);
+        grid.build(Layout::Planar, 1.0, &crowd(1000, 1.0e6));
+        assert_eq!(grid.table_kind(), TableKind::Sparse);
+    }
+
+    #[test]
+    fn equal_ids_are_stored_in_one_order_too() {
+        let items: Vec<_> = (0..40)
+            .map(|n| Item {
+                position: Vec3::splat(n as f32 / 100.0),
+                ..Item::default()
+            })
+            .collect();
+        let (mut grid, mut reversed) = (Grid::default(), Grid::default());
+        grid.build(Layout::Planar, 1.0, &items);
+        reversed.build(
+            Layout::Planar,
+            1.0,
+            &items.into_iter().rev().collect::<Vec<_>>(),
+        );
+        assert_eq!(grid.xs(), reversed.xs());
+    }
 }

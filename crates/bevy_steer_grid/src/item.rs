@@ -44,13 +44,13 @@ impl Item {
         }
     }
 
-    /// The order of entries within a cell: by id, and where ids are not unique by everything else, so that the order
-    /// of the input never shows.
+    /// The order of entries within a cell: by id, and where ids are not unique by everything else that is stored, so
+    /// that the order of the input never shows.
     #[inline]
-    pub(crate) fn order(&self, other: &Item) -> Ordering {
+    pub(crate) fn order(&self, other: &Item, layout: Layout) -> Ordering {
         self.id
             .cmp(&other.id)
-            .then_with(|| self.order_of_twins(other))
+            .then_with(|| self.stored(layout).order_of_twins(&other.stored(layout)))
     }
 
     #[cold]
@@ -105,7 +105,7 @@ mod tests {
             ..Item::default()
         };
         assert_eq!(
-            (a.order(&b), b.order(&a)),
+            (a.order(&b, Layout::Planar), b.order(&a, Layout::Planar)),
             (Ordering::Less, Ordering::Greater)
         );
     }
