@@ -1,13 +1,13 @@
 //! The counting sort that fills the grid.
 
+use std::sync::atomic::AtomicUsize;
+
 use glam::Vec3;
 
 use crate::layout::Frame;
+use crate::parts::{Part, Parts};
 use crate::table::{TableKind, row_key};
 use crate::{Grid, Item, Layout};
-
-/// Entries that are sorted within their cells and copied to the columns in one go: few enough to stay in the cache.
-const BLOCK: usize = 256;
 
 /// What a build works with, kept so that the next one allocates nothing.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,37 @@ impl Grid {
     /// # Panics
     /// With more than `u32::MAX - 1` items.
     pub fn build(&mut self, layout: Layout, cell_size: f32, items: &[Item]) -> usize {
+        self.build_in_parts(layout, cell_size, items, 1, |parts| {
+            parts.for_each(Part::fill)
+        })
+    }
+
+    /// As [`build`](Self::build), to the bit, but leaves the costly half to `run`, in about as many parts as asked for,
+    /// which it may fill in any order and at the same time:
+    ///
+    /// ```
+    /// # use bevy_steer_grid::{Grid, Item, Layout};
+    /// # let items = vec![Item::default(); 100];
+    /// let mut grid = Grid::default();
+    /// grid.build_in_parts(Layout::Planar, 6.0, &items, 2, |parts| {
+    ///     std::thread::scope(|scope| {
+    ///         for part in parts {
+    ///             scope.spawn(move || part.fill());
+    ///         }
+    ///     });
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// With more than `u32::MAX - 1` items, or if `run` returns before all parts are filled.
+    pub fn build_in_parts(
+        &mut self,
+        layout: Layout,
+        cell_size: f32,
+        items: &[Item],
+        parts: usize,
+        run: impl FnOnce(Parts<'_>),
+    ) -> usize {
         assert!(
             items.len() < u32::MAX as usize,
             "the grid indexes its entries with 32 bits"
@@ -59,6 +90,7 @@ impl Grid {
             if position.is_finite() {
                 low = low.min(position);
                 high = high.max(position);
+                self.max_radius = self.max_radius.max(item.stored(layout).radius);
                 kept += 1;
             }
         }
@@ -80,7 +112,21 @@ impl Grid {
             TableKind::Dense => self.sort_dense(items),
             TableKind::Sparse => self.sort_sparse(items),
         }
-        self.fill_columns(items);
+        let filled = AtomicUsize::new(0);
+        let all = Part {
+            columns: self.columns.as_mut(),
+            order: &mut self.scratch.order,
+            starts: &self.table.starts,
+            items,
+            layout,
+            filled: &filled,
+        };
+        run(Parts::new(all, parts));
+        assert_eq!(
+            filled.into_inner(),
+            kept,
+            "all parts of a build must be filled"
+        );
         items.len() - kept
     }
 
@@ -192,34 +238,6 @@ impl Grid {
         }
         table.row_cells.push(table.cell_x.len() as u32);
         table.starts.push(from.len() as u32);
-    }
-
-    /// Sorts each cell by id and copies the items to the columns, block by block so that an item is fetched once.
-    fn fill_columns(&mut self, items: &[Item]) {
-        let Self {
-            frame,
-            table,
-            columns,
-            scratch,
-            ..
-        } = self;
-        let layout = frame.layout;
-        let order = &mut scratch.order[..];
-        let (mut written, mut sorted) = (0, 0);
-        for &end in &table.starts[1..] {
-            let end = end as usize;
-            if end - sorted > 1 {
-                order[sorted..end]
-                    .sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize], layout));
-            }
-            sorted = end;
-            if sorted - written >= BLOCK {
-                columns.write(written, &order[written..sorted], items, layout);
-                written = sorted;
-            }
-        }
-        columns.write(written, &order[written..], items, layout);
-        self.max_radius = columns.radius.iter().copied().fold(0.0, f32::max);
     }
 }
 
@@ -343,6 +361,35 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(build_all(), warm);
         }
+    }
+
+    #[test]
+    fn parts_give_the_same_grid() {
+        let items = crowd(3000, 20.0);
+        let (mut whole, mut threaded) = (Grid::default(), Grid::default());
+        for cell_size in [0.5, 2.0, 100.0] {
+            whole.build(Layout::Spatial, cell_size, &items);
+            for parts in [0, 1, 2, 7, 500] {
+                threaded.build_in_parts(Layout::Spatial, cell_size, &items, parts, |parts| {
+                    std::thread::scope(|scope| {
+                        let parts: Vec<_> = parts.collect();
+                        for part in parts.into_iter().rev() {
+                            assert!(part.len() > 0);
+                            scope.spawn(|| part.fill());
+                        }
+                    });
+                });
+                assert_eq!((whole.tags(), whole.xs()), (threaded.tags(), threaded.xs()));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic = "all parts of a build must be filled"]
+    fn a_forgotten_part_is_noticed() {
+        Grid::default().build_in_parts(Layout::Planar, 1.0, &crowd(100, 9.0), 3, |parts| {
+            parts.skip(1).for_each(Part::fill)
+        });
     }
 
     #[test]
