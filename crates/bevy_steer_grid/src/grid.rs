@@ -5,9 +5,9 @@ use glam::Vec3;
 #[cfg(doc)]
 use crate::Item;
 use crate::Layout;
-use crate::build::Scratch;
 use crate::columns::Columns;
 use crate::layout::Frame;
+use crate::sort::Scratch;
 use crate::table::{Table, TableKind};
 
 /// All agents of one tick, in cells, as structure of arrays in cell order.

@@ -43,8 +43,9 @@
 //! | `table` | where each cell starts: a dense table, or a sparse one where the world is wide and empty |
 //! | `columns` | the entries, structure-of-arrays |
 //! | `grid` | [`Grid`] and its accessors |
-//! | `build` | the counting sort: which cell each item is in |
-//! | `parts` | the costly half of a build, which can run on several threads: [`Grid::build_in_parts`] |
+//! | `build` | [`Grid::build`] |
+//! | `sort` | its first half: which cell each item is in |
+//! | `parts` | its second and costly half, which can run on several threads: [`Grid::build_in_parts`] |
 //! | `query` | [`Grid::runs`], within a radius, in a box |
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
@@ -74,6 +75,7 @@ mod nearest;
 mod parts;
 mod query;
 mod ray;
+mod sort;
 mod table;
 
 pub use grid::Grid;
