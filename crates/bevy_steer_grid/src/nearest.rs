@@ -237,6 +237,18 @@ mod tests {
     }
 
     #[test]
+    fn a_nearer_one_just_outside_the_first_box_is_used() {
+        // The first box reaches 0.5 from the centre, to just below x = 1.
+        let center = Vec3::new(0.499, 0.499, 0.0);
+        let grid = grid(1.0, [center - Vec3::Y * 0.51, center + Vec3::X * 0.505]);
+        assert_eq!(
+            grid.nearest(center, f32::INFINITY, |_| true)
+                .map(|neighbor| neighbor.id),
+            Some(1)
+        );
+    }
+
+    #[test]
     fn an_empty_expanse_is_crossed() {
         let grid = grid(
             0.1,

@@ -264,6 +264,12 @@ mod tests {
     }
 
     #[test]
+    fn squares_that_underflow_count_as_the_formula_says() {
+        let grid = grid(Layout::Planar, 1.0, [Vec3::X * -1.0e-23, Vec3::X * 1.0e-23]);
+        assert_eq!(tags_within(&grid, Vec3::X * 1.0e-23, 0.0), [0, 1]);
+    }
+
+    #[test]
     fn a_row_is_one_run_and_empty_rows_are_none() {
         // A column of 3 rows, 2 of them occupied, and a far agent that must not cost a walk over empty cells.
         let row = |y: f32| (0..5).map(move |x| Vec3::new(x as f32, y, 0.0));

@@ -28,7 +28,7 @@ fn coordinate(cell_size: f32, wide: bool) -> BoxedStrategy<f32> {
         1 => (-4..4_i32).prop_map(move |n| (n as f32 * cell_size).next_down()),
         // A lattice, so that many pairs are at exactly the radius.
         2 => (-5..5_i32).prop_map(|n| n as f32),
-        1 => select(&[0.0, -0.0, -0.01, 0.01, 1.0e-30][..]),
+        1 => select(&[0.0, -0.0, -0.01, 0.01, 1.0e-23, -1.0e-23][..]),
     ];
     if wide {
         let far = prop_oneof![
@@ -153,6 +153,58 @@ fn bits(neighbors: &[Neighbor]) -> Vec<(usize, u64, [u32; 3], u32)> {
         )
     };
     neighbors.iter().map(bits).collect()
+}
+
+/// Worlds of proptest's size fit in a few cells; this one has the searches cross many.
+#[test]
+fn from_all_over_a_large_crowd() {
+    let mut state = 7_u64;
+    let mut random = |low: f32, high: f32| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        low + (state >> 40) as f32 / (1 << 24) as f32 * (high - low)
+    };
+    for (layout, extent) in [(Layout::Planar, 40.0), (Layout::Spatial, 12.0)] {
+        let mut place = |reach: f32| Vec3::from_array([(); 3].map(|()| random(-reach, reach)));
+        let item = |n: u32| Item {
+            position: place(extent),
+            id: u64::from(n % 900),
+            tag: n,
+            radius: 0.05,
+            ..Item::default()
+        };
+        let items: Vec<_> = (0..3000).map(item).collect();
+        for cell_size in [0.7, 3.0] {
+            let s = Situation {
+                layout,
+                cell_size,
+                items: items.clone(),
+                center: Vec3::ZERO,
+                radius: 0.0,
+            };
+            let (grids, brute) = s.worlds();
+            assert_eq!(grids[0].table_kind(), TableKind::Dense);
+            for n in 0..300 {
+                let (center, direction) = (place(1.2 * extent), place(1.0));
+                let mut expected = Vec::new();
+                brute.k_nearest(center, n % 12, f32::INFINITY, |_| true, &mut expected);
+                let nearest = brute.nearest(center, f32::INFINITY, |_| true);
+                let hit = brute.cast_ray(center, direction, f32::INFINITY, 0.0, |_| true);
+                for grid in &grids {
+                    let mut found = Vec::new();
+                    grid.k_nearest(center, n % 12, f32::INFINITY, |_| true, &mut found);
+                    assert_eq!(bits(&found), bits(&expected));
+                    let found = grid.nearest(center, f32::INFINITY, |_| true);
+                    assert_eq!(bits(found.as_slice()), bits(nearest.as_slice()));
+                    assert_eq!(
+                        grid.cast_ray(center, direction, f32::INFINITY, 0.0, |_| true),
+                        hit
+                    );
+                }
+            }
+        }
+    }
 }
 
 proptest! {
