@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bevy_steer_grid::{Grid, Item, Layout, TableKind};
+use bevy_steer_grid::{Grid, Item, Layout, Part, TableKind};
 use glam::Vec3;
 
 const RADIUS: f32 = 6.0;
@@ -45,7 +45,7 @@ fn measure(layout: Layout, kind: TableKind, items: &[Item]) {
     });
     let per_query = 1.0e6 / count as f64;
     println!(
-        "{layout:?} {:?} {count:>8}: build {build:8.3} ms; ns per query: within {:6.0} ({:.1} found), 6 nearest {:6.0}, ray {:6.0}; {} bytes each",
+        "{layout:?} {:?} {count:>8}: build {build:8.3} ms, on two threads {on_two:8.3}; ns per query: within {:6.0} ({:.1} found), 6 nearest {:6.0}, ray {:6.0}; {} bytes each",
         grid.table_kind(),
         within * per_query,
         seen as f64 / (passes * count) as f64,
