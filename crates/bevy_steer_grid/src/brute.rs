@@ -27,7 +27,7 @@ impl Brute {
             let [x, y, z] = frame.cell(item.position);
             [z, y, x]
         };
-        items.sort_by(|a, b| cell(a).cmp(&cell(b)).then_with(|| a.order(b)));
+        items.sort_by(|a, b| cell(a).cmp(&cell(b)).then_with(|| a.order(b, layout)));
         Self { layout, items }
     }
 

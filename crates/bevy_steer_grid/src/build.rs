@@ -1,40 +1,13 @@
-//! The counting sort that fills the grid.
+//! The build: bounds, kind of table, sort, columns.
+
+use std::sync::atomic::AtomicUsize;
 
 use glam::Vec3;
 
 use crate::layout::Frame;
-use crate::table::{TableKind, row_key};
+use crate::parts::{Part, Parts};
+use crate::table::TableKind;
 use crate::{Grid, Item, Layout};
-
-/// Entries that are sorted within their cells and copied to the columns in one go: few enough to stay in the cache.
-const BLOCK: usize = 256;
-
-/// What a build works with, kept so that the next one allocates nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    /// Dense: the cell of each item.
-    keys: Vec<u32>,
-    /// Indices of the items in cell order.
-    order: Vec<u32>,
-    /// Sparse: the cells of the items, and the target of a sorting pass.
-    cells: [Vec<CellOfItem>; 2],
-}
-
-/// The cell of an item in a world too wide for one number.
-#[derive(Clone, Copy, Debug, Default)]
-struct CellOfItem {
-    /// As [`row_key`].
-    row: u64,
-    x: u32,
-    item: u32,
-}
-
-impl Scratch {
-    pub(crate) fn memory_bytes(&self) -> usize {
-        4 * (self.keys.capacity() + self.order.capacity())
-            + size_of::<CellOfItem>() * (self.cells[0].capacity() + self.cells[1].capacity())
-    }
-}
 
 impl Grid {
     /// Replaces the contents by `items`, in cells of `cell_size` world units, and returns how many items were left out
@@ -47,6 +20,35 @@ impl Grid {
     /// # Panics
     /// With more than `u32::MAX - 1` items.
     pub fn build(&mut self, layout: Layout, cell_size: f32, items: &[Item]) -> usize {
+        self.build_in_parts(layout, cell_size, items, 1, |parts| parts.for_each(Part::fill))
+    }
+
+    /// As [`build`](Self::build), to the bit, but leaves the costly half to `run`, in about as many parts as asked for,
+    /// which it may fill in any order and at the same time:
+    ///
+    /// ```
+    /// # use bevy_steer_grid::{Grid, Item, Layout};
+    /// # let items = vec![Item::default(); 100];
+    /// let mut grid = Grid::default();
+    /// grid.build_in_parts(Layout::Planar, 6.0, &items, 2, |parts| {
+    ///     std::thread::scope(|scope| {
+    ///         for part in parts {
+    ///             scope.spawn(move || part.fill());
+    ///         }
+    ///     });
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// With more than `u32::MAX - 1` items, or if `run` returns before all parts are filled.
+    pub fn build_in_parts(
+        &mut self,
+        layout: Layout,
+        cell_size: f32,
+        items: &[Item],
+        parts: usize,
+        run: impl FnOnce(Parts<'_>),
+    ) -> usize {
         assert!(items.len() < u32::MAX as usize, "the grid indexes its entries with 32 bits");
         self.frame = Frame::new(layout, cell_size);
         self.max_radius = 0.0;
@@ -56,6 +58,7 @@ impl Grid {
             if position.is_finite() {
                 low = low.min(position);
                 high = high.max(position);
+                self.max_radius = self.max_radius.max(item.stored(layout).radius);
                 kept += 1;
             }
         }
@@ -77,7 +80,17 @@ impl Grid {
             TableKind::Dense => self.sort_dense(items),
             TableKind::Sparse => self.sort_sparse(items),
         }
-        self.fill_columns(items);
+        let filled = AtomicUsize::new(0);
+        let all = Part {
+            columns: self.columns.as_mut(),
+            order: &mut self.scratch.order,
+            starts: &self.table.starts,
+            items,
+            layout,
+            filled: &filled,
+        };
+        run(Parts::new(all, parts));
+        assert_eq!(filled.into_inner(), kept, "all parts of a build must be filled");
         items.len() - kept
     }
 
@@ -91,121 +104,137 @@ impl Grid {
         };
         if cells <= most { TableKind::Dense } else { TableKind::Sparse }
     }
-
-    /// Histogram, prefix sum, scatter.
-    fn sort_dense(&mut self, items: &[Item]) {
-        let Self { frame, table, scratch, .. } = self;
-        let (frame, origin) = (*frame, table.origin);
-        let [width, height, depth] = table.dims.map(|dim| dim as usize);
-        let cells = width * height * depth;
-        // Counts stand two places late: the prefix sum moves them to one, the scatter, which counts up, to their own.
-        table.starts.resize(cells + 2, 0);
-        scratch.keys.clear();
-        scratch.keys.extend(items.iter().map(|item| {
-            let position = frame.layout.flatten(item.position);
-            if !position.is_finite() {
-                return u32::MAX;
-            }
-            let [x, y, z] = frame.cell(position);
-            let [x, y, z] = [x - origin[0], y - origin[1], z - origin[2]].map(|v| v as usize);
-            let key = (z * height + y) * width + x;
-            table.starts[key + 2] += 1;
-            key as u32
-        }));
-        let mut sum = 0;
-        for start in &mut table.starts {
-            sum += *start;
-            *start = sum;
-        }
-        for (item, &key) in scratch.keys.iter().enumerate() {
-            if key != u32::MAX {
-                let next = &mut table.starts[key as usize + 1];
-                scratch.order[*next as usize] = item as u32;
-                *next += 1;
-            }
-        }
-        table.starts.truncate(cells + 1);
-    }
-
-    /// Radix sort by (z, y, x), then a list of the occupied rows and cells.
-    fn sort_sparse(&mut self, items: &[Item]) {
-        let Self { frame, table, scratch, .. } = self;
-        let (frame, origin) = (*frame, table.origin);
-        let [from, to] = &mut scratch.cells;
-        from.clear();
-        for (at, item) in items.iter().enumerate() {
-            let position = frame.layout.flatten(item.position);
-            if position.is_finite() {
-                let [x, y, z] = frame.cell(position);
-                let [x, y, z] = [x - origin[0], y - origin[1], z - origin[2]].map(|v| v as u32);
-                from.push(CellOfItem { row: row_key(z, y), x, item: at as u32 });
-            }
-        }
-        to.clear();
-        to.resize(from.len(), CellOfItem::default());
-        let used = |dim: u32, shift: u32| {
-            (0..4).map(move |n| shift + 8 * n).take_while(move |s| (dim - 1) >> (s - shift) > 0)
-        };
-        for shift in used(table.dims[0], 0) {
-            radix_pass(from, to, |cell| (cell.x >> shift) as u8);
-        }
-        for shift in used(table.dims[1], 0).chain(used(table.dims[2], 32)) {
-            radix_pass(from, to, |cell| (cell.row >> shift) as u8);
-        }
-
-        let mut last = None;
-        for (at, cell) in from.iter().enumerate() {
-            scratch.order[at] = cell.item;
-            if table.rows.last() != Some(&cell.row) {
-                table.rows.push(cell.row);
-                table.row_cells.push(table.cell_x.len() as u32);
-                last = None;
-            }
-            if last != Some(cell.x) {
-                last = Some(cell.x);
-                table.cell_x.push(cell.x);
-                table.starts.push(at as u32);
-            }
-        }
-        table.row_cells.push(table.cell_x.len() as u32);
-        table.starts.push(from.len() as u32);
-    }
-
-    /// Sorts each cell by id and copies the items to the columns, block by block so that an item is fetched once.
-    fn fill_columns(&mut self, items: &[Item]) {
-        let Self { frame, table, columns, scratch, .. } = self;
-        let order = &mut scratch.order[..];
-        let (mut written, mut sorted) = (0, 0);
-        for &end in &table.starts[1..] {
-            let end = end as usize;
-            if end - sorted > 1 {
-                order[sorted..end].sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize]));
-            }
-            sorted = end;
-            if sorted - written >= BLOCK {
-                columns.write(written, &order[written..sorted], items, frame.layout);
-                written = sorted;
-            }
-        }
-        columns.write(written, &order[written..], items, frame.layout);
-        self.max_radius = columns.radius.iter().copied().fold(0.0, f32::max);
-    }
 }
 
-/// One stable pass over a digit; the result is in `from` afterwards.
-fn radix_pass(from: &mut Vec<CellOfItem>, to: &mut Vec<CellOfItem>, digit: impl Fn(&CellOfItem) -> u8) {
-    let mut next = [0_u32; 256];
-    for cell in from.iter() {
-        next[usize::from(digit(cell))] += 1;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `count` items at pseudorandom places within `extent` of the origin.
+    fn crowd(count: u32, extent: f32) -> Vec<Item> {
+        let mut state = 1_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 8) as f32 / (1 << 23) as f32 - 1.0) * extent
+        };
+        let item = |n| Item {
+            position: Vec3::new(random(), random(), random()),
+            id: n,
+            tag: n as u32,
+            ..Item::default()
+        };
+        (0..u64::from(count)).map(item).collect()
     }
-    let mut sum = 0;
-    for slot in &mut next {
-        sum += std::mem::replace(slot, sum);
+
+    #[test]
+    fn positions_that_are_not_finite_are_left_out_and_counted() {
+        let mut items = crowd(10, 5.0);
+        items[3].position.x = f32::NAN;
+        items[7].position.y = f32::NEG_INFINITY;
+        items[9].position.z = f32::NAN;
+        let mut grid = Grid::default();
+        for kind in [TableKind::Dense, TableKind::Sparse] {
+            grid.force_table(Some(kind));
+            assert_eq!(grid.build(Layout::Planar, 1.0, &items), 2, "z does not count in a plane");
+            assert_eq!(grid.len(), 8);
+            assert_eq!(grid.build(Layout::Spatial, 1.0, &items), 3);
+            assert!(!grid.tags().contains(&9));
+        }
+        assert_eq!(grid.build(Layout::Planar, 1.0, &items[3..4]), 1);
+        assert!(grid.is_empty() && grid.bounds().is_none());
+        assert_eq!(grid.build(Layout::Planar, 1.0, &[]), 0);
     }
-    for cell in from.iter() {
-        let slot = &mut next[usize::from(digit(cell))];
-        to[*slot as usize] = *cell;
-        *slot += 1;
+
+    #[test]
+    fn case_38_none_of_5000_in_one_cell_is_lost() {
+        for layout in [Layout::Planar, Layout::Spatial] {
+            let mut items = crowd(5000, 0.49);
+            items.iter_mut().for_each(|item| item.position += 0.5);
+            items.reverse();
+            let mut grid = Grid::default();
+            grid.build(layout, 1.0, &items);
+            assert!(grid.runs(Vec3::splat(0.5), 0.1).eq(std::iter::once(0..5000)));
+            assert!(grid.ids().iter().copied().eq(0..5000), "one cell, so by id");
+        }
     }
-    std::mem::swap(from, to);
+
+    #[test]
+    fn two_clusters_far_apart_take_the_memory_of_one() {
+        let near = crowd(2000, 20.0);
+        let mut far = near.clone();
+        far[1000..].iter_mut().for_each(|item| item.position += 1.0e6);
+        let memory = |items: &[Item]| {
+            let mut grid = Grid::default();
+            grid.build(Layout::Spatial, 2.0, items);
+            grid.memory_bytes() / items.len()
+        };
+        assert!(
+            memory(&far) < 200 && memory(&near) < 200,
+            "{} and {} bytes per item",
+            memory(&far),
+            memory(&near)
+        );
+    }
+
+    #[test]
+    fn steady_state_keeps_its_buffers() {
+        let mut grid = Grid::default();
+        let worlds = [crowd(3000, 20.0), crowd(3000, 4.0), crowd(3000, 2.0e5), crowd(1500, 20.0)];
+        let mut build_all = || {
+            worlds.iter().for_each(|items| _ = grid.build(Layout::Spatial, 2.0, items));
+            grid.memory_bytes()
+        };
+        let warm = build_all();
+        for _ in 0..5 {
+            assert_eq!(build_all(), warm);
+        }
+    }
+
+    #[test]
+    fn parts_give_the_same_grid() {
+        let items = crowd(3000, 20.0);
+        let (mut whole, mut threaded) = (Grid::default(), Grid::default());
+        for cell_size in [0.5, 2.0, 100.0] {
+            whole.build(Layout::Spatial, cell_size, &items);
+            for parts in [0, 1, 2, 7, 500] {
+                threaded.build_in_parts(Layout::Spatial, cell_size, &items, parts, |parts| {
+                    std::thread::scope(|scope| {
+                        let parts: Vec<_> = parts.collect();
+                        for part in parts.into_iter().rev() {
+                            assert!(part.len() > 0);
+                            scope.spawn(|| part.fill());
+                        }
+                    });
+                });
+                assert_eq!((whole.tags(), whole.xs()), (threaded.tags(), threaded.xs()));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic = "all parts of a build must be filled"]
+    fn a_forgotten_part_is_noticed() {
+        Grid::default().build_in_parts(Layout::Planar, 1.0, &crowd(100, 9.0), 3, |parts| {
+            parts.skip(1).for_each(Part::fill)
+        });
+    }
+
+    #[test]
+    fn the_table_follows_the_world() {
+        let mut grid = Grid::default();
+        grid.build(Layout::Planar, 1.0, &crowd(1000, 20.0));
+        assert_eq!(grid.table_kind(), TableKind::Dense);
+        grid.build(Layout::Planar, 1.0, &crowd(1000, 1.0e6));
+        assert_eq!(grid.table_kind(), TableKind::Sparse);
+    }
+
+    #[test]
+    fn equal_ids_are_stored_in_one_order_too() {
+        let items: Vec<_> =
+            (0..40).map(|n| Item { position: Vec3::splat(n as f32 / 100.0), ..Item::default() }).collect();
+        let (mut grid, mut reversed) = (Grid::default(), Grid::default());
+        grid.build(Layout::Planar, 1.0, &items);
+        reversed.build(Layout::Planar, 1.0, &items.into_iter().rev().collect::<Vec<_>>());
+        assert_eq!(grid.xs(), reversed.xs());
+    }
 }

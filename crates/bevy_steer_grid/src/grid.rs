@@ -1,11 +1,14 @@
-//! The grid itself: columns in cell order, and their accessors.
+//! The grid itself and its accessors.
 
 use glam::Vec3;
 
-use crate::build::Scratch;
+#[cfg(doc)]
+use crate::Item;
+use crate::Layout;
+use crate::columns::Columns;
 use crate::layout::Frame;
+use crate::sort::Scratch;
 use crate::table::{Table, TableKind};
-use crate::{Item, Layout};
 
 /// All agents of one tick, in cells, as structure of arrays in cell order.
 ///
@@ -22,59 +25,6 @@ pub struct Grid {
     pub(crate) max_radius: f32,
     pub(crate) forced: Option<TableKind>,
     pub(crate) scratch: Scratch,
-}
-
-/// The entries, one vector per field, all of one length.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Columns {
-    pub(crate) x: Vec<f32>,
-    pub(crate) y: Vec<f32>,
-    pub(crate) z: Vec<f32>,
-    pub(crate) vx: Vec<f32>,
-    pub(crate) vy: Vec<f32>,
-    pub(crate) vz: Vec<f32>,
-    pub(crate) id: Vec<u64>,
-    pub(crate) key: Vec<u32>,
-    pub(crate) radius: Vec<f32>,
-    pub(crate) tag: Vec<u32>,
-}
-
-impl Columns {
-    /// Makes room for exactly `len` entries; what they hold is stale until written.
-    pub(crate) fn resize(&mut self, len: usize) {
-        let Self { x, y, z, vx, vy, vz, id, key, radius, tag } = self;
-        for column in [x, y, z, vx, vy, vz, radius] {
-            column.resize(len, 0.0);
-        }
-        id.resize(len, 0);
-        key.resize(len, 0);
-        tag.resize(len, 0);
-    }
-
-    /// Writes `items[order[n]]` to entry `first + n`.
-    pub(crate) fn write(&mut self, first: usize, order: &[u32], items: &[Item], layout: Layout) {
-        // Equal lengths in sight of the optimiser: one bounds check per item instead of eleven.
-        let all = first..first + order.len();
-        let (x, y, z) = (&mut self.x[all.clone()], &mut self.y[all.clone()], &mut self.z[all.clone()]);
-        let (vx, vy, vz) = (&mut self.vx[all.clone()], &mut self.vy[all.clone()], &mut self.vz[all.clone()]);
-        let (id, key) = (&mut self.id[all.clone()], &mut self.key[all.clone()]);
-        let (radius, tag) = (&mut self.radius[all.clone()], &mut self.tag[all]);
-        for (n, &at) in order.iter().enumerate() {
-            let item = items[at as usize].stored(layout);
-            (x[n], y[n], z[n]) = item.position.into();
-            (vx[n], vy[n], vz[n]) = item.velocity.into();
-            (id[n], key[n]) = (item.id, item.key);
-            (radius[n], tag[n]) = (item.radius, item.tag);
-        }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let floats = [&self.x, &self.y, &self.z, &self.vx, &self.vy, &self.vz, &self.radius];
-        let words = [&self.key, &self.tag];
-        4 * floats.map(Vec::capacity).iter().sum::<usize>()
-            + 4 * words.map(Vec::capacity).iter().sum::<usize>()
-            + 8 * self.id.capacity()
-    }
 }
 
 macro_rules! columns {

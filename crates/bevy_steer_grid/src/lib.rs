@@ -41,8 +41,11 @@
 //! | `layout` | [`Layout`], cell coordinates, [`suggest_cell_size`] |
 //! | `item` | [`Item`]: one agent as the caller hands it in, and the order of entries in a cell |
 //! | `table` | where each cell starts: a dense table, or a sparse one where the world is wide and empty |
-//! | `grid` | [`Grid`]: its columns and accessors |
-//! | `build` | the counting sort |
+//! | `columns` | the entries, structure-of-arrays |
+//! | `grid` | [`Grid`] and its accessors |
+//! | `build` | [`Grid::build`] |
+//! | `sort` | its first half: which cell each item is in |
+//! | `parts` | its second and costly half, which can run on several threads: [`Grid::build_in_parts`] |
 //! | `query` | [`Grid::runs`], within a radius, in a box |
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
@@ -64,18 +67,22 @@
 #[doc(hidden)]
 pub mod brute;
 mod build;
+mod columns;
 mod grid;
 mod item;
 mod layout;
 mod nearest;
+mod parts;
 mod query;
 mod ray;
+mod sort;
 mod table;
 
 pub use grid::Grid;
 pub use item::Item;
 pub use layout::{Layout, suggest_cell_size};
 pub use nearest::Neighbor;
+pub use parts::{Part, Parts};
 pub use query::Runs;
 pub use ray::RayHit;
 pub use table::TableKind;

@@ -141,6 +141,9 @@ impl Grid {
         best: &mut impl Best,
     ) {
         let center = self.frame.layout.flatten(center);
+        if self.is_empty() || !center.is_finite() || max_radius.is_nan() {
+            return;
+        }
         let limit = max_radius * max_radius;
         let mut radius = (0.5 * self.frame.cell_size).min(max_radius);
         let mut done = None;
@@ -152,9 +155,7 @@ impl Grid {
                     offer(best, limit, neighbor, &mut filter);
                 });
             });
-            // Negated so that a NaN ends the search too.
-            if !(radius < max_radius) || zone.is_some_and(|zone| self.table.is_all(&zone)) || self.is_empty()
-            {
+            if radius >= max_radius || zone.is_some_and(|zone| self.table.is_all(&zone)) {
                 return;
             }
             radius = match best.worst() {
@@ -167,5 +168,89 @@ impl Grid {
             .min(max_radius);
             done = zone;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Item, Layout};
+
+    fn grid(cell_size: f32, positions: impl IntoIterator<Item = Vec3>) -> Grid {
+        let item = |(at, position)| Item { position, id: at as u64, tag: at as u32, ..Item::default() };
+        let items: Vec<_> = positions.into_iter().enumerate().map(item).collect();
+        let mut grid = Grid::default();
+        grid.build(Layout::Planar, cell_size, &items);
+        grid
+    }
+
+    #[test]
+    fn case_34_the_nearest_of_60_stored_last_is_used() {
+        let ring = (0..59).map(|n| Vec3::new(1.0 + n as f32 * 0.05, 0.5, 0.0));
+        for cell_size in [0.1, 1.0, 10.0] {
+            let grid = grid(cell_size, ring.clone().chain([Vec3::X * 0.3]));
+            let mut found = Vec::new();
+            grid.k_nearest(Vec3::ZERO, 6, 5.0, |_| true, &mut found);
+            let tags: Vec<_> = found.iter().map(|neighbor| grid.tags()[neighbor.index]).collect();
+            assert_eq!(tags, [59, 0, 1, 2, 3, 4]);
+            assert_eq!(found[0].offset, Vec3::X * 0.3);
+        }
+    }
+
+    #[test]
+    fn ties_go_to_the_lowest_id() {
+        let around = [Vec3::Y, Vec3::NEG_X, Vec3::X, Vec3::NEG_Y];
+        let grid = grid(0.3, around);
+        let mut found = Vec::new();
+        grid.k_nearest(Vec3::ZERO, 3, f32::INFINITY, |_| true, &mut found);
+        assert_eq!(found.iter().map(|neighbor| neighbor.id).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(
+            grid.nearest(Vec3::ZERO, 1.0, |index| grid.ids()[index] != 0).map(|neighbor| neighbor.id),
+            Some(1)
+        );
+        assert!(grid.nearest(Vec3::ZERO, 0.99, |_| true).is_none());
+    }
+
+    #[test]
+    fn a_nearer_one_just_outside_the_first_box_is_used() {
+        // The first box reaches 0.5 from the centre, to just below x = 1.
+        let center = Vec3::new(0.499, 0.499, 0.0);
+        let grid = grid(1.0, [center - Vec3::Y * 0.51, center + Vec3::X * 0.505]);
+        assert_eq!(grid.nearest(center, f32::INFINITY, |_| true).map(|neighbor| neighbor.id), Some(1));
+    }
+
+    #[test]
+    fn an_empty_expanse_is_crossed() {
+        let grid = grid(0.1, [Vec3::new(1.0e6, -1.0e6, 0.0), Vec3::new(-1.0e7, 1.0e7, 0.0)]);
+        assert_eq!(grid.nearest(Vec3::ZERO, f32::INFINITY, |_| true).map(|neighbor| neighbor.id), Some(0));
+        assert_eq!(
+            grid.nearest(Vec3::ZERO, f32::INFINITY, |index| index != 0).map(|neighbor| neighbor.id),
+            Some(1)
+        );
+        assert!(grid.nearest(Vec3::ZERO, 1.0e5, |_| true).is_none());
+        assert!(grid.nearest(Vec3::ZERO, f32::INFINITY, |_| false).is_none());
+    }
+
+    #[test]
+    fn senseless_questions_find_nothing() {
+        let grid = grid(1.0, [Vec3::ZERO]);
+        let mut found = vec![grid.nearest(Vec3::ZERO, 0.0, |_| true).expect("radius 0 includes its centre")];
+        for (center, k, radius) in
+            [(Vec3::ZERO, 0, 1.0), (Vec3::NAN, 3, 1.0), (Vec3::ZERO, 3, f32::NAN), (Vec3::ZERO, 3, -1.0)]
+        {
+            grid.k_nearest(center, k, radius, |_| true, &mut found);
+            assert!(found.is_empty());
+        }
+        assert!(Grid::default().nearest(Vec3::ZERO, f32::INFINITY, |_| true).is_none());
+    }
+
+    #[test]
+    fn the_output_vector_is_reused() {
+        let grid = grid(1.0, (0..100).map(|n| Vec3::X * n as f32));
+        let mut found = Vec::new();
+        grid.k_nearest(Vec3::ZERO, 8, f32::INFINITY, |_| true, &mut found);
+        let (buffer, capacity) = (found.as_ptr(), found.capacity());
+        grid.k_nearest(Vec3::X * 50.0, 8, f32::INFINITY, |_| true, &mut found);
+        assert_eq!((found.as_ptr(), found.capacity()), (buffer, capacity));
     }
 }

@@ -123,3 +123,98 @@ impl Grid {
         self.table.zone(self.frame.cell(min), self.frame.cell(max))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Item, Layout};
+
+    fn grid(layout: Layout, cell_size: f32, positions: impl IntoIterator<Item = Vec3>) -> Grid {
+        let item = |(at, position)| Item { position, id: at as u64, tag: at as u32, ..Item::default() };
+        let items: Vec<_> = positions.into_iter().enumerate().map(item).collect();
+        let mut grid = Grid::default();
+        grid.build(layout, cell_size, &items);
+        grid
+    }
+
+    fn tags_within(grid: &Grid, center: Vec3, radius: f32) -> Vec<u32> {
+        let mut tags = Vec::new();
+        grid.for_each_within(center, radius, |index, _, _| tags.push(grid.tags()[index]));
+        tags.sort();
+        tags
+    }
+
+    #[test]
+    fn case_37_the_cell_size_changes_no_answer() {
+        let positions: Vec<_> = (0..900)
+            .map(|n| Vec3::new((n % 30) as f32 * 0.4 - 6.0, (n / 30) as f32 * 0.3 - 4.0, 0.0))
+            .collect();
+        for radius in [1.0, 25.0, 1.0e5] {
+            let expected: Vec<u32> =
+                (0..900).filter(|&n| (positions[n as usize] - positions[0]).length() <= radius).collect();
+            for cell_size in [0.1, 1.0, 10.0, 1000.0] {
+                let grid = grid(Layout::Planar, cell_size, positions.iter().copied());
+                assert_eq!(
+                    tags_within(&grid, positions[0], radius),
+                    expected,
+                    "cell size {cell_size}, radius {radius}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn case_38_neighbours_across_the_origin_and_at_exactly_the_radius() {
+        let grid = grid(Layout::Planar, 1.0, [Vec3::X * -0.01, Vec3::X * 0.01, Vec3::new(0.01, 3.0, 0.0)]);
+        assert_eq!(tags_within(&grid, Vec3::X * 0.01, 0.5), [0, 1]);
+        assert_eq!(tags_within(&grid, Vec3::X * -0.01, 0.5), [0, 1]);
+        assert_eq!(tags_within(&grid, Vec3::X * 0.01, 3.0), [0, 1, 2], "at exactly the radius");
+        assert_eq!(tags_within(&grid, Vec3::new(0.01, 3.0, 0.0), 3.0), [1, 2], "and the other way round");
+    }
+
+    #[test]
+    fn a_plane_ignores_z() {
+        let planar = grid(Layout::Planar, 1.0, [Vec3::Z * 50.0, Vec3::new(0.5, 0.0, f32::NAN)]);
+        assert_eq!(tags_within(&planar, Vec3::new(0.0, 0.0, f32::NAN), 1.0), [0, 1]);
+        assert_eq!(planar.first_in_box(Vec3::ZERO, Vec3::new(0.1, 0.1, -9.0), |_| true), Some(0));
+        let spatial = grid(Layout::Spatial, 1.0, [Vec3::Z * 50.0, Vec3::X * 0.5]);
+        assert_eq!(tags_within(&spatial, Vec3::ZERO, 1.0), [1]);
+    }
+
+    #[test]
+    fn senseless_questions_find_nothing() {
+        let grid = grid(Layout::Spatial, 1.0, [Vec3::ZERO, Vec3::X]);
+        for radius in [-1.0, f32::NAN, f32::NEG_INFINITY] {
+            assert_eq!(grid.runs(Vec3::ZERO, radius).count(), 0);
+            assert!(tags_within(&grid, Vec3::ZERO, radius).is_empty());
+        }
+        assert!(tags_within(&grid, Vec3::X * f32::INFINITY, f32::INFINITY).is_empty());
+        assert!(tags_within(&grid, Vec3::Y * f32::NAN, 1.0).is_empty());
+        assert_eq!(grid.first_in_box(Vec3::ONE, Vec3::ZERO, |_| true), None);
+        assert_eq!(grid.first_in_box(Vec3::NAN, Vec3::ONE, |_| true), None);
+        assert_eq!(Grid::default().runs(Vec3::ZERO, f32::INFINITY).count(), 0);
+    }
+
+    #[test]
+    fn radius_zero_and_infinite() {
+        let grid = grid(Layout::Spatial, 1.0, [Vec3::ZERO, Vec3::X, Vec3::X, Vec3::splat(1.0e6)]);
+        assert_eq!(tags_within(&grid, Vec3::X, 0.0), [1, 2]);
+        assert_eq!(tags_within(&grid, Vec3::X, f32::INFINITY), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn squares_that_underflow_count_as_the_formula_says() {
+        let grid = grid(Layout::Planar, 1.0, [Vec3::X * -1.0e-23, Vec3::X * 1.0e-23]);
+        assert_eq!(tags_within(&grid, Vec3::X * 1.0e-23, 0.0), [0, 1]);
+    }
+
+    #[test]
+    fn a_row_is_one_run_and_empty_rows_are_none() {
+        // A column of 3 rows, 2 of them occupied, and a far agent that must not cost a walk over empty cells.
+        let row = |y: f32| (0..5).map(move |x| Vec3::new(x as f32, y, 0.0));
+        let positions = row(0.5).chain(row(2.5)).chain([Vec3::splat(1.0e9)]);
+        let grid = grid(Layout::Planar, 1.0, positions);
+        assert_eq!(grid.runs(Vec3::new(2.0, 1.5, 0.0), 1.6).collect::<Vec<_>>(), [0..4, 5..9]);
+        assert_eq!(grid.runs(Vec3::ZERO, 2.0e9).collect::<Vec<_>>(), [0..5, 5..10, 10..11]);
+    }
+}

@@ -173,3 +173,89 @@ impl Grid {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Item;
+
+    fn grid(layout: Layout, cell_size: f32, balls: &[(Vec3, f32)]) -> Grid {
+        let item = |(at, &(position, radius))| Item { position, radius, id: at as u64, ..Item::default() };
+        let items: Vec<_> = balls.iter().enumerate().map(item).collect();
+        let mut grid = Grid::default();
+        grid.build(layout, cell_size, &items);
+        grid
+    }
+
+    fn hit(grid: &Grid, origin: Vec3, direction: Vec3, length: f32, extra: f32) -> Option<(u64, f32)> {
+        let hit = grid.cast_ray(origin, direction, length, extra, |_| true)?;
+        Some((grid.ids()[hit.index], hit.distance))
+    }
+
+    #[test]
+    fn meets_the_first_at_its_edge() {
+        let grid = grid(
+            Layout::Planar,
+            1.0,
+            &[(Vec3::X * 9.0, 1.0), (Vec3::X * 5.0, 0.5), (Vec3::new(3.0, 2.0, 0.0), 1.0)],
+        );
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::X * 3.0, 100.0, 0.0), Some((1, 4.5)));
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::X, 4.5, 0.0), Some((1, 4.5)), "the end counts");
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::X, 4.4, 0.0), None);
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::X, 100.0, 1.0), Some((2, 3.0)), "grazed by the wider ray");
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::NEG_X, f32::INFINITY, 0.0), None);
+        assert_eq!(hit(&grid, Vec3::X * 5.2, Vec3::X, 10.0, 0.0), Some((1, 0.0)), "from inside");
+        let others = |index: usize| grid.ids()[index] != 1;
+        assert_eq!(grid.cast_ray(Vec3::ZERO, Vec3::X, 100.0, 0.0, others).map(|hit| hit.distance), Some(8.0));
+    }
+
+    #[test]
+    fn ties_go_to_the_lowest_id() {
+        let side = Vec3::Y * 0.5;
+        let grid = grid(Layout::Spatial, 0.5, &[(Vec3::X * 4.0 + side, 1.0), (Vec3::X * 4.0 - side, 1.0)]);
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::X, 10.0, 0.0).map(|(id, _)| id), Some(0));
+    }
+
+    #[test]
+    fn a_giant_is_met_far_from_its_centre() {
+        let grid =
+            grid(Layout::Planar, 1.0, &[(Vec3::new(500.0, 300.0, 0.0), 300.0), (Vec3::X * 600.0, 0.5)]);
+        assert_eq!(hit(&grid, Vec3::ZERO, Vec3::X, 1.0e4, 0.0), Some((0, 500.0)));
+    }
+
+    #[test]
+    fn precise_and_quick_a_million_units_away() {
+        let mut balls = vec![(Vec3::new(1.0e6, 0.0, 0.0), 0.5)];
+        balls.extend((0..1000).map(|n| (Vec3::new(n as f32 * 0.1, 50.0, 0.0), 0.5)));
+        let grid = grid(Layout::Planar, 0.1, &balls);
+        let mut asked = 0;
+        let found = grid.cast_ray(Vec3::ZERO, Vec3::X, f32::INFINITY, 0.0, |_| {
+            asked += 1;
+            true
+        });
+        assert_eq!(found.map(|hit| hit.distance), Some(999_999.5));
+        assert_eq!(asked, 1);
+        assert_eq!(hit(&grid, Vec3::Y * 0.6, Vec3::X, f32::INFINITY, 0.0), None);
+    }
+
+    #[test]
+    fn senseless_rays_meet_nothing() {
+        let grid = grid(Layout::Planar, 1.0, &[(Vec3::X, 0.5)]);
+        let (o, d) = (Vec3::ZERO, Vec3::X);
+        assert_eq!(hit(&grid, o, Vec3::Z, 9.0, 0.0), None, "no direction is left in the plane");
+        assert_eq!(hit(&grid, o, Vec3::ZERO, 9.0, 0.0), None);
+        assert_eq!(hit(&grid, o, Vec3::NAN, 9.0, 0.0), None);
+        assert_eq!(hit(&grid, o, d * f32::INFINITY, 9.0, 0.0), None);
+        assert_eq!(hit(&grid, Vec3::NAN, d, 9.0, 0.0), None);
+        assert_eq!(hit(&grid, o, d, -1.0, 0.0), None);
+        assert_eq!(hit(&grid, o, d, f32::NAN, 0.0), None);
+        assert_eq!(hit(&grid, o, d, 9.0, -0.1), None);
+        assert_eq!(hit(&grid, o, d, 9.0, f32::INFINITY), None);
+        assert_eq!(hit(&Grid::default(), o, d, f32::INFINITY, 0.0), None);
+        assert_eq!(
+            hit(&grid, o, Vec3::X * f32::MAX, 9.0, 0.0),
+            Some((0, 0.5)),
+            "any finite length of direction"
+        );
+    }
+}

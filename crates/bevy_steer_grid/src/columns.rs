@@ -1,0 +1,90 @@
+//! The entries as structure of arrays.
+
+use crate::{Item, Layout};
+
+/// The entries, one vector per field, all of one length.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) x: Vec<f32>,
+    pub(crate) y: Vec<f32>,
+    pub(crate) z: Vec<f32>,
+    pub(crate) vx: Vec<f32>,
+    pub(crate) vy: Vec<f32>,
+    pub(crate) vz: Vec<f32>,
+    pub(crate) id: Vec<u64>,
+    pub(crate) key: Vec<u32>,
+    pub(crate) radius: Vec<f32>,
+    pub(crate) tag: Vec<u32>,
+}
+
+impl Columns {
+    /// Makes room for exactly `len` entries; what they hold is stale until written.
+    pub(crate) fn resize(&mut self, len: usize) {
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag } = self;
+        for column in [x, y, z, vx, vy, vz, radius] {
+            column.resize(len, 0.0);
+        }
+        id.resize(len, 0);
+        key.resize(len, 0);
+        tag.resize(len, 0);
+    }
+
+    pub(crate) fn as_mut(&mut self) -> ColumnsMut<'_> {
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag } = self;
+        ColumnsMut { id, rest: RestMut { floats: [x, y, z, vx, vy, vz, radius], words: [key, tag] } }
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let floats = [&self.x, &self.y, &self.z, &self.vx, &self.vy, &self.vz, &self.radius];
+        let words = [&self.key, &self.tag];
+        4 * floats.map(Vec::capacity).iter().sum::<usize>()
+            + 4 * words.map(Vec::capacity).iter().sum::<usize>()
+            + 8 * self.id.capacity()
+    }
+}
+
+/// A stretch of all columns.
+#[derive(Debug)]
+pub(crate) struct ColumnsMut<'a> {
+    pub(crate) id: &'a mut [u64],
+    pub(crate) rest: RestMut<'a>,
+}
+
+/// A stretch of all columns but the ids.
+#[derive(Debug)]
+pub(crate) struct RestMut<'a> {
+    /// x, y, z, vx, vy, vz, radius.
+    floats: [&'a mut [f32]; 7],
+    /// key, tag.
+    words: [&'a mut [u32]; 2],
+}
+
+impl ColumnsMut<'_> {
+    /// Cuts off the first `len` entries.
+    pub(crate) fn split_off(&mut self, len: usize) -> Self {
+        fn cut<'a, T>(slice: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+            slice.split_off_mut(..len).expect("no longer than the stretch")
+        }
+        let rest = RestMut {
+            floats: self.rest.floats.each_mut().map(|column| cut(column, len)),
+            words: self.rest.words.each_mut().map(|column| cut(column, len)),
+        };
+        Self { id: cut(&mut self.id, len), rest }
+    }
+}
+
+impl RestMut<'_> {
+    /// Writes `items[order[n]]` to entry `n`.
+    pub(crate) fn write(self, order: &[u32], items: &[Item], layout: Layout) {
+        // Equal lengths in sight of the optimiser: one bounds check per item instead of ten.
+        let [x, y, z, vx, vy, vz, radius] = self.floats.map(|column| &mut column[..order.len()]);
+        let [key, tag] = self.words.map(|column| &mut column[..order.len()]);
+        for (n, &at) in order.iter().enumerate() {
+            let item = items[at as usize].stored(layout);
+            (x[n], y[n], z[n]) = item.position.into();
+            (vx[n], vy[n], vz[n]) = item.velocity.into();
+            (radius[n], key[n], tag[n]) = (item.radius, item.key, item.tag);
+        }
+    }
+}
