@@ -34,6 +34,7 @@
 //! | `multi_threaded` (default) | systems and agents spread over the compute pool |
 //! | `serialize` | serde for every component |
 //! | `libm` | the same bits on every operating system |
+//! | `interpolation` | smooth drawing between fixed ticks: `SteeringInterpolationPlugin` |
 //! | `debug` | names of systems in Bevy's error messages |
 
 #[cfg(test)]
@@ -49,6 +50,8 @@ mod events;
 mod facing;
 mod hash;
 mod integrate;
+#[cfg(feature = "interpolation")]
+mod interpolation;
 mod neighbors;
 mod plane;
 mod plugin;
@@ -64,6 +67,8 @@ mod testing;
 mod turn_limit;
 mod warnings;
 
+#[cfg(feature = "interpolation")]
+pub use crate::interpolation::SteeringInterpolationPlugin;
 pub use crate::{
     accumulator::{
         BehaviorId, Contribution, ContributionKind, INLINE_CONTRIBUTIONS, SteeringAccumulator, SteeringGoal,
