@@ -54,7 +54,10 @@ mod tests {
             drawn.collect::<Vec<f32>>()
         };
         let steps = |drawn: &[f32]| {
-            drawn[8..].windows(2).map(|w| w[1] - w[0]).fold((f32::MAX, f32::MIN), |(a, b), s| (a.min(s), b.max(s)))
+            drawn[8..]
+                .windows(2)
+                .map(|w| w[1] - w[0])
+                .fold((f32::MAX, f32::MIN), |(a, b), s| (a.min(s), b.max(s)))
         };
         let (least, most) = steps(&positions(true));
         assert!(least > 0.02 && most < 0.03, "even steps of 0.025: {least} to {most}");

@@ -26,6 +26,16 @@ fn measure(layout: Layout, kind: TableKind, items: &[Item]) {
     let passes = (2_000_000 / count).clamp(3, 1000);
     let build = millis(passes, || _ = black_box(grid.build(layout, RADIUS, items)));
 
+    let on_two = millis(passes, || {
+        grid.build_in_parts(layout, RADIUS, items, 2, |mut parts| {
+            std::thread::scope(|scope| {
+                let first = parts.next();
+                scope.spawn(|| parts.for_each(Part::fill));
+                first.into_iter().for_each(Part::fill);
+            });
+        });
+    });
+
     let each = |visit: &mut dyn FnMut(Vec3)| (0..count).for_each(|index| visit(grid.position(index)));
     let passes = (200_000 / count).clamp(1, 1000);
     let (mut seen, mut near) = (0_usize, Vec::new());
