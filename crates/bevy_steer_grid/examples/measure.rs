@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bevy_steer_grid::{Grid, Item, Layout, TableKind};
+use bevy_steer_grid::{Grid, Item, Layout, Part, TableKind};
 use glam::Vec3;
 
 const RADIUS: f32 = 6.0;
@@ -26,6 +26,16 @@ fn measure(layout: Layout, kind: TableKind, items: &[Item]) {
     let passes = (2_000_000 / count).clamp(3, 1000);
     let build = millis(passes, || _ = black_box(grid.build(layout, RADIUS, items)));
 
+    let on_two = millis(passes, || {
+        grid.build_in_parts(layout, RADIUS, items, 2, |mut parts| {
+            std::thread::scope(|scope| {
+                let first = parts.next();
+                scope.spawn(|| parts.for_each(Part::fill));
+                first.into_iter().for_each(Part::fill);
+            });
+        });
+    });
+
     let each =
         |visit: &mut dyn FnMut(Vec3)| (0..count).for_each(|index| visit(grid.position(index)));
     let passes = (200_000 / count).clamp(1, 1000);
@@ -45,7 +55,7 @@ fn measure(layout: Layout, kind: TableKind, items: &[Item]) {
     });
     let per_query = 1.0e6 / count as f64;
     println!(
-        "{layout:?} {:?} {count:>8}: build {build:8.3} ms; ns per query: within {:6.0} ({:.1} found), 6 nearest {:6.0}, ray {:6.0}; {} bytes each",
+        "{layout:?} {:?} {count:>8}: build {build:8.3} ms, on two threads {on_two:8.3}; ns per query: within {:6.0} ({:.1} found), 6 nearest {:6.0}, ray {:6.0}; {} bytes each",
         grid.table_kind(),
         within * per_query,
         seen as f64 / (passes * count) as f64,
