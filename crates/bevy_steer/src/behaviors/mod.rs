@@ -6,23 +6,36 @@ use crate::{behavior::SteeringApp, schedule::SteeringSystems};
 
 mod arrive;
 mod brake;
+mod evade;
 mod flee;
 mod flock;
+mod offset_pursue;
+mod pursue;
 mod seek;
 mod separation;
+mod wander;
 
 pub use arrive::{Arrive, ArriveState, SlowingRadius, arrive, auto_slowing_radius};
 pub use brake::Brake;
+pub use evade::{Evade, evade};
 pub use flee::{Flee, flee, panic_fade};
 pub use flock::FlockMember;
+pub use offset_pursue::{OffsetPursue, OffsetPursueState};
+pub use pursue::{Pursue, predict, prediction_time};
 pub use seek::{Seek, seek};
 pub use separation::Separation;
+pub use wander::{Wander, WanderState, wander_point, wander_turn};
 
 /// One line per behaviour.
 pub(crate) fn register(app: &mut App) {
     use SteeringSystems::Steer;
+    app.register_type::<OffsetPursueState>().register_type::<WanderState>();
     app.add_steering_behavior::<Seek>(Steer, seek::steer.into_configs())
         .add_steering_behavior::<Flee>(Steer, flee::steer.into_configs())
         .add_steering_behavior::<Arrive>(Steer, arrive::steer.into_configs())
+        .add_steering_behavior::<Pursue>(Steer, pursue::steer.into_configs())
+        .add_steering_behavior::<Evade>(Steer, evade::steer.into_configs())
+        .add_steering_behavior::<OffsetPursue>(Steer, offset_pursue::steer.into_configs())
+        .add_steering_behavior::<Wander>(Steer, wander::steer.into_configs())
         .add_steering_behavior::<Brake>(Steer, brake::steer.into_configs());
 }
