@@ -44,6 +44,8 @@ pub mod behaviors;
 mod accumulator;
 mod agent;
 mod behavior;
+#[cfg(test)]
+mod cases;
 mod combine;
 mod events;
 mod facing;

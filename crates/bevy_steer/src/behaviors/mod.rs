@@ -10,6 +10,8 @@ mod evade;
 mod flee;
 mod flock;
 mod offset_pursue;
+mod path_follow;
+mod path_progress;
 mod pursue;
 mod seek;
 mod separation;
@@ -21,6 +23,8 @@ pub use evade::{Evade, evade};
 pub use flee::{Flee, flee, panic_fade};
 pub use flock::FlockMember;
 pub use offset_pursue::{OffsetPursue, OffsetPursueState};
+pub use path_follow::PathFollow;
+pub use path_progress::{PathMode, PathProgress};
 pub use pursue::{Pursue, predict, prediction_time};
 pub use seek::{Seek, seek};
 pub use separation::Separation;
@@ -29,7 +33,7 @@ pub use wander::{Wander, WanderState, wander_point, wander_turn};
 /// One line per behaviour.
 pub(crate) fn register(app: &mut App) {
     use SteeringSystems::Steer;
-    app.register_type::<OffsetPursueState>().register_type::<WanderState>();
+    app.register_type::<OffsetPursueState>().register_type::<PathProgress>().register_type::<WanderState>();
     app.add_steering_behavior::<Seek>(Steer, seek::steer.into_configs())
         .add_steering_behavior::<Flee>(Steer, flee::steer.into_configs())
         .add_steering_behavior::<Arrive>(Steer, arrive::steer.into_configs())
@@ -37,5 +41,6 @@ pub(crate) fn register(app: &mut App) {
         .add_steering_behavior::<Evade>(Steer, evade::steer.into_configs())
         .add_steering_behavior::<OffsetPursue>(Steer, offset_pursue::steer.into_configs())
         .add_steering_behavior::<Wander>(Steer, wander::steer.into_configs())
+        .add_steering_behavior::<PathFollow>(Steer, path_follow::steer.into_configs())
         .add_steering_behavior::<Brake>(Steer, brake::steer.into_configs());
 }

@@ -229,7 +229,6 @@ mod tests {
                 assert!((one / other - 1.0).abs() < 0.1, "spreads at 30, 60 and 240 Hz: {spread:?}");
             }
         }
-        println!("spreads {spread:?}");
         assert!((1.0..2.5).contains(&spread[1]), "they do turn: {spread:?}");
     }
 
@@ -240,7 +239,6 @@ mod tests {
         {
             let (mean, deviation) = mean_and_deviation(&turns(60.0, 1000, plane, heading));
             let error = deviation / 1000_f64.sqrt();
-            println!("mean {mean} error {error}");
             assert!(
                 mean.abs() < 3.0 * error,
                 "{plane:?} {heading}: mean turn {mean}, standard error {error}"
