@@ -99,8 +99,9 @@ pub use crate::{
 /// What most games need: `use bevy_steer::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Arrive, Arrived, BehaviorId, FaceVelocity, FlockMember, Seek, Separation, Steerer, Steering,
-        SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior, SteeringCombine, SteeringDefaults,
-        SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems, SteeringTarget, SteeringVelocity,
+        Arrive, Arrived, BehaviorId, Brake, Evade, FaceVelocity, Flee, FlockMember, PathFollow, Pursue, Seek,
+        Separation, Steerer, Steering, SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior,
+        SteeringCombine, SteeringDefaults, SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems,
+        SteeringTarget, SteeringVelocity, Wander,
     };
 }

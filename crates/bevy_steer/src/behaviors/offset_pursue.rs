@@ -98,6 +98,7 @@ impl SteeringBehavior for OffsetPursue {
 #[reflect(Component, Default, Debug, Clone, PartialEq)]
 #[type_path = "bevy_steer"]
 pub struct OffsetPursueState {
+    #[entities]
     entity: Option<Entity>,
     arm: Vec3,
     tick: u64,

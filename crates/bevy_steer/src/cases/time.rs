@@ -40,7 +40,6 @@ fn case_49_the_tick_rate_does_not_change_where_agents_go() {
     for (name, scene) in scenes {
         let ((at_60, way), (at_144, _)) = (after_ten_seconds(60.0, scene), after_ten_seconds(144.0, scene));
         let apart = at_60.distance(at_144);
-        println!("case 49 {name}: {apart} of {way} = {} %", 100.0 * apart / way);
         assert!(apart <= 0.02 * way, "{name}: {apart} apart after {way}");
     }
 }
@@ -60,7 +59,6 @@ fn case_50_an_agent_that_looks_twice_a_second_arrives_and_rests() {
         sim.tick();
         past = past.max(sim.position(rare).x).max(sim.position(fast).x);
     }
-    println!("case 50: furthest {past}");
     for (agent, target) in [(rare, Vec3::X * 20.0), (fast, Vec3::new(20.0, 9.0, 0.0))] {
         assert_eq!(sim.velocity(agent), Vec3::ZERO);
         assert!(sim.position(agent).distance(target) <= 0.05, "{}", sim.position(agent));
