@@ -134,7 +134,7 @@ impl SlowingRadius {
     }
 }
 
-/// `max(4·v·T, 0.6·v²·m/F + v·T)` with v = max_speed, F = max_force, m = mass, T = max(m · reaction_time, dt).
+/// `max(4·v·T, 0.6·v²·m/F + v·T)` with v = `max_speed`, F = `max_force`, m = mass, T = `max(m · reaction_time, dt)`.
 ///
 /// The first term makes the linear slowing critically damped, the second leaves room to brake with the force there is.
 #[must_use]
