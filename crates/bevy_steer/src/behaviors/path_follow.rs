@@ -8,7 +8,7 @@ use crate::{
     behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steerer, SteererItem, Steering, SteeringBehavior, check},
     behaviors::{
         arrive::{SlowingRadius, TOLERANCE, can_rest, safe_tolerance},
-        path_progress::{PathMode, PathProgress, mode_for},
+        path_progress::{PathMode, PathProgress, look_ahead, mode_for},
     },
     priority::SteeringPriority,
 };
@@ -173,48 +173,6 @@ fn follow(
     } else {
         me.accumulator.desire(ID, direction * view.max_speed, weight, priority);
     }
-}
-
-/// What lies ahead on the path.
-struct Ahead {
-    /// Length of the path from the agent on, as far as it has been looked at.
-    length: f32,
-    /// The last waypoint that lies straight ahead: where feelers need look no further.
-    goal: Vec3,
-}
-
-/// Waypoints that are looked at for the goal; more only where the slowing radius asks for it.
-const GOAL_WAYPOINTS: usize = 16;
-/// Cosine of the angle (15°) up to which a waypoint lies straight ahead.
-const STRAIGHT: f32 = 0.965_926;
-
-/// Looks along the path, until it is longer than `enough`.
-fn look_ahead(
-    waypoints: &[Vec3],
-    mode: PathMode,
-    mut progress: PathProgress,
-    view: &AgentView,
-    enough: f32,
-) -> Ahead {
-    let mut at = view.plane.project(waypoints[progress.waypoint()]);
-    let direction = (at - view.position).normalize_or_zero();
-    let mut ahead = Ahead { length: view.position.distance(at), goal: at };
-    let mut straight = true;
-    let most = if mode == PathMode::Once { waypoints.len() } else { waypoints.len().min(GOAL_WAYPOINTS) };
-    for _ in 1..most {
-        if ahead.length > enough || (mode == PathMode::Once && progress.waypoint() + 1 == waypoints.len()) {
-            break;
-        }
-        progress.step(waypoints.len(), mode);
-        let next = view.plane.project(waypoints[progress.waypoint()]);
-        ahead.length += at.distance(next);
-        straight &= (next - view.position).normalize_or_zero().dot(direction) >= STRAIGHT;
-        if straight {
-            ahead.goal = next;
-        }
-        at = next;
-    }
-    ahead
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use crate::{events::Happening, plane::SteeringPlane, rng::mix};
+use crate::{agent::AgentView, events::Happening, plane::SteeringPlane, rng::mix};
 
 /// What an agent does at the end of its path.
 #[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -137,7 +137,7 @@ impl PathProgress {
     }
 
     /// Heads for the waypoint after the next one.
-    pub(super) const fn step(&mut self, count: usize, mode: PathMode) {
+    const fn step(&mut self, count: usize, mode: PathMode) {
         match mode {
             PathMode::Once => self.next = if self.next + 1 < count { self.next + 1 } else { self.next },
             PathMode::Loop => self.next = (self.next + 1) % count,
@@ -155,6 +155,48 @@ impl PathProgress {
 pub(super) fn mode_for(waypoints: &[Vec3], mode: PathMode) -> PathMode {
     let has_length = waypoints.iter().any(|&w| w != waypoints[0]);
     if has_length { mode } else { PathMode::Once }
+}
+
+/// What lies ahead on the path.
+pub(super) struct Ahead {
+    /// Length of the path from the agent on, as far as it has been looked at.
+    pub(super) length: f32,
+    /// The last waypoint that lies straight ahead: where feelers need look no further.
+    pub(super) goal: Vec3,
+}
+
+/// Waypoints that are looked at for the goal; more only where the slowing radius asks for it.
+const GOAL_WAYPOINTS: usize = 16;
+/// Cosine of the angle (15°) up to which a waypoint lies straight ahead.
+const STRAIGHT: f32 = 0.965_926;
+
+/// Looks along the path, until it is longer than `enough`.
+pub(super) fn look_ahead(
+    waypoints: &[Vec3],
+    mode: PathMode,
+    mut progress: PathProgress,
+    view: &AgentView,
+    enough: f32,
+) -> Ahead {
+    let mut at = view.plane.project(waypoints[progress.waypoint()]);
+    let direction = (at - view.position).normalize_or_zero();
+    let mut ahead = Ahead { length: view.position.distance(at), goal: at };
+    let mut straight = true;
+    let most = if mode == PathMode::Once { waypoints.len() } else { waypoints.len().min(GOAL_WAYPOINTS) };
+    for _ in 1..most {
+        if ahead.length > enough || (mode == PathMode::Once && progress.waypoint() + 1 == waypoints.len()) {
+            break;
+        }
+        progress.step(waypoints.len(), mode);
+        let next = view.plane.project(waypoints[progress.waypoint()]);
+        ahead.length += at.distance(next);
+        straight &= (next - view.position).normalize_or_zero().dot(direction) >= STRAIGHT;
+        if straight {
+            ahead.goal = next;
+        }
+        at = next;
+    }
+    ahead
 }
 
 #[cfg(test)]
