@@ -45,6 +45,8 @@ pub mod behaviors;
 mod accumulator;
 mod agent;
 mod behavior;
+#[cfg(test)]
+mod cases;
 mod combine;
 mod events;
 mod facing;
@@ -102,8 +104,9 @@ pub use crate::{
 /// What most games need: `use bevy_steer::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Arrive, Arrived, BehaviorId, FaceVelocity, FlockMember, Seek, Separation, Steerer, Steering,
-        SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior, SteeringCombine, SteeringDefaults,
-        SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems, SteeringTarget, SteeringVelocity,
+        Arrive, Arrived, BehaviorId, Brake, Evade, FaceVelocity, Flee, FlockMember, PathFollow, Pursue, Seek,
+        Separation, Steerer, Steering, SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior,
+        SteeringCombine, SteeringDefaults, SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems,
+        SteeringTarget, SteeringVelocity, Wander,
     };
 }

@@ -91,6 +91,7 @@ pub struct TargetView {
 #[reflect(Component, Default)]
 #[type_path = "bevy_steer"]
 pub struct TargetMemory<B: Send + Sync + 'static> {
+    #[entities]
     entity: Option<Entity>,
     position: Vec3,
     tick: u64,

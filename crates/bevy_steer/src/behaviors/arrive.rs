@@ -47,7 +47,7 @@ impl Default for Arrive {
         Self {
             target: SteeringTarget::default(),
             slowing_radius: SlowingRadius::Auto,
-            tolerance: 0.05,
+            tolerance: TOLERANCE,
             weight: DEFAULT_WEIGHT,
             priority: GOAL,
         }
@@ -87,15 +87,9 @@ impl SteeringBehavior for Arrive {
     const NAME: &'static str = "Arrive";
 
     fn fault(&self) -> Option<Fault> {
-        let radius = match self.slowing_radius {
-            SlowingRadius::Auto => 0.0,
-            SlowingRadius::Fixed(radius) => radius,
-        };
         check::weight(self.weight)
             .or_else(|| self.target.fault())
-            .or_else(|| {
-                check::not_negative("slowing_radius", radius, "must be finite and not negative; Auto is used")
-            })
+            .or_else(|| self.slowing_radius.fault())
             .or_else(|| {
                 check::not_negative(
                     "tolerance",
@@ -120,6 +114,16 @@ pub enum SlowingRadius {
 }
 
 impl SlowingRadius {
+    /// What is wrong with the values, if anything.
+    #[must_use]
+    pub fn fault(self) -> Option<Fault> {
+        let radius = match self {
+            Self::Auto => 0.0,
+            Self::Fixed(radius) => radius,
+        };
+        check::not_negative("slowing_radius", radius, "must be finite and not negative; Auto is used")
+    }
+
     /// The radius in units for an agent.
     #[must_use]
     pub fn get(self, view: &AgentView) -> f32 {
@@ -130,7 +134,7 @@ impl SlowingRadius {
     }
 }
 
-/// `max(4·v·T, 0.6·v²·m/F + v·T)` with v = max_speed, F = max_force, m = mass, T = max(m · reaction_time, dt).
+/// `max(4·v·T, 0.6·v²·m/F + v·T)` with v = `max_speed`, F = `max_force`, m = mass, T = `max(m · reaction_time, dt)`.
 ///
 /// The first term makes the linear slowing critically damped, the second leaves room to brake with the force there is.
 #[must_use]
@@ -149,6 +153,25 @@ pub fn arrive(view: &AgentView, offset: Vec3, target_velocity: Vec3, slowing_rad
     let distance = offset.length();
     let share = if slowing_radius > 0.0 { (distance / slowing_radius).min(1.0) } else { 1.0 };
     target_velocity + offset.normalize_or_zero() * (view.max_speed * share)
+}
+
+/// Distance that is near enough by default.
+pub(super) const TOLERANCE: f32 = 0.05;
+
+/// `tolerance` made safe: never less than a few steps of `f32` at the coordinates in question.
+#[inline]
+#[must_use]
+pub(super) fn safe_tolerance(tolerance: f32, position: Vec3, target: Vec3) -> f32 {
+    let scale = target.abs().max(position.abs()).max_element();
+    check::or_zero(tolerance).max(4.0 * f32::EPSILON * scale)
+}
+
+/// Whether an agent that is `distance` from where it wants to rest can stop there now: near enough, and no faster than one
+/// tick can shed.
+#[inline]
+#[must_use]
+pub(super) fn can_rest(view: &AgentView, distance: f32, tolerance: f32) -> bool {
+    distance <= tolerance && view.velocity.length() <= view.speed_per_tick() * (1.0 + 1e-5)
 }
 
 /// How far an agent's [`Arrive`] has come.
@@ -277,8 +300,7 @@ fn update(
     const ID: BehaviorId = Arrive::ID;
     let offset = target.position - view.position;
     let distance = offset.length();
-    let scale = target.position.abs().max(view.position.abs()).max_element();
-    let tolerance = check::or_zero(behavior.tolerance).max(4.0 * f32::EPSILON * scale);
+    let tolerance = safe_tolerance(behavior.tolerance, view.position, target.position);
     let slowing_radius = behavior.slowing_radius.get(view);
     // A target that leaves the tolerance within a second is worth following.
     let follows = target.velocity.length() > tolerance;
@@ -297,9 +319,8 @@ fn update(
         }
     }
     if !state.settled && !follows {
-        let sheds = view.velocity.length() <= view.speed_per_tick() * (1.0 + 1e-5);
         state.target = target.position;
-        if (distance <= tolerance && sheds)
+        if can_rest(view, distance, tolerance)
             || (view.max_force > 0.0
                 && settles_in_crowd(state, view, me.entity, distance, slowing_radius, steering.grid()))
         {

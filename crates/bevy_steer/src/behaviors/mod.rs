@@ -2,23 +2,61 @@
 
 use bevy::prelude::*;
 
-use crate::{behavior::SteeringApp, schedule::SteeringSystems};
+use crate::{behavior::SteeringApp, schedule::SteeringSystems, target::TargetMemory};
 
 mod arrive;
+mod brake;
+mod evade;
+mod flee;
 mod flock;
+mod obstacle_feeler;
+mod offset_pursue;
+mod path_follow;
+mod path_progress;
+mod pursue;
 mod seek;
 mod separation;
+mod wander;
 
 pub use arrive::{Arrive, ArriveState, SlowingRadius, arrive, auto_slowing_radius};
+pub use brake::Brake;
+pub use evade::{Evade, evade};
+pub use flee::{Flee, flee, panic_fade};
 pub use flock::{FlockLaw, FlockMember, FlockSums, SeparationMode};
+pub use obstacle_feeler::{FeelerMode, FeelerState, ObstacleFeeler};
+pub use offset_pursue::{OffsetPursue, OffsetPursueState};
+pub use path_follow::PathFollow;
+pub use path_progress::{PathMode, PathProgress};
+pub use pursue::{Pursue, predict, prediction_time};
 pub use seek::{Seek, seek};
 pub use separation::{Separation, fade, push_from, separate};
+pub use wander::{Wander, WanderState, wander_point, wander_turn};
 
-/// One line per behaviour.
+/// One line per behaviour, and the states that some of them keep.
 pub(crate) fn register(app: &mut App) {
-    use SteeringSystems::Steer;
+    use SteeringSystems::{Avoid, Steer};
     app.add_steering_behavior::<Seek>(Steer, seek::steer.into_configs())
+        .add_steering_behavior::<Flee>(Steer, flee::steer.into_configs())
         .add_steering_behavior::<Arrive>(Steer, arrive::steer.into_configs())
+        .add_steering_behavior::<Pursue>(Steer, pursue::steer.into_configs())
+        .add_steering_behavior::<Evade>(Steer, evade::steer.into_configs())
+        .add_steering_behavior::<OffsetPursue>(Steer, offset_pursue::steer.into_configs())
+        .add_steering_behavior::<Wander>(Steer, wander::steer.into_configs())
+        .add_steering_behavior::<PathFollow>(Steer, path_follow::steer.into_configs())
         .add_steering_behavior::<FlockMember>(Steer, flock::steer.into_configs())
-        .add_steering_behavior::<Separation>(Steer, separation::steer.into_configs());
+        .add_steering_behavior::<Separation>(Steer, separation::steer.into_configs())
+        .add_steering_behavior::<Brake>(Steer, brake::steer.into_configs())
+        .add_steering_behavior::<ObstacleFeeler>(Avoid, obstacle_feeler::steer.into_configs());
+
+    app.register_type::<ArriveState>()
+        .register_type::<FeelerState>()
+        .register_type::<OffsetPursueState>()
+        .register_type::<PathProgress>()
+        .register_type::<WanderState>()
+        .register_type::<TargetMemory<Seek>>()
+        .register_type::<TargetMemory<Flee>>()
+        .register_type::<TargetMemory<Arrive>>()
+        .register_type::<TargetMemory<Pursue>>()
+        .register_type::<TargetMemory<Evade>>()
+        .register_type::<TargetMemory<OffsetPursue>>();
 }
