@@ -50,6 +50,7 @@ mod facing;
 mod hash;
 mod integrate;
 mod neighbors;
+mod obstacle;
 mod plane;
 mod plugin;
 mod priority;
@@ -79,6 +80,10 @@ pub use crate::{
     hash::steering_hash,
     integrate::{CustomIntegration, SteeringOutput, step},
     neighbors::{Neighbor, NeighborGrid, RayNeighbor},
+    obstacle::{
+        NearObstacle, Obstacle, ObstacleHit, ObstacleIndex, ObstacleMotion, ObstaclePlugin, ObstacleShape,
+        ShapeHit, ShapeSurface,
+    },
     plane::SteeringPlane,
     plugin::{
         IntegrationPlugin, NeighborGridPlugin, SteeringBehaviorsPlugin, SteeringCorePlugin, SteeringPlugins,
@@ -97,8 +102,9 @@ pub use crate::{
 /// What most games need: `use bevy_steer::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Arrive, Arrived, BehaviorId, FaceVelocity, FlockMember, Seek, Separation, Steerer, Steering,
-        SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior, SteeringCombine, SteeringDefaults,
-        SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems, SteeringTarget, SteeringVelocity,
+        Arrive, Arrived, BehaviorId, FaceVelocity, FlockMember, Obstacle, ObstacleFeeler, Seek, Separation,
+        Steerer, Steering, SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior,
+        SteeringCombine, SteeringDefaults, SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems,
+        SteeringTarget, SteeringVelocity,
     };
 }
