@@ -316,3 +316,160 @@ pub(crate) fn update_index(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bevy::ecs::system::RunSystemOnce;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::Sim;
+
+    fn world(obstacles: impl IntoIterator<Item = (Obstacle, Transform)>, plane: SteeringPlane) -> World {
+        let mut world = World::new();
+        world.init_resource::<ObstacleIndex>();
+        world.init_resource::<SteeringWarnings>();
+        world.insert_resource(SteeringDefaults { plane, ..default() });
+        world.insert_resource(SteeringStep { dt: 0.1, tick: 1 });
+        world.spawn_batch(obstacles.into_iter().collect::<Vec<_>>());
+        world.run_system_once(update_index).expect("the system runs");
+        world
+    }
+
+    fn near(index: &ObstacleIndex, plane: SteeringPlane, center: Vec3, reach: f32) -> Vec<NearObstacle> {
+        let mut found = Vec::new();
+        index.for_each_near(plane, center, reach, |obstacle| found.push(obstacle));
+        found
+    }
+
+    /// A lattice of pebbles and posts, and what is in it beside.
+    fn lattice(n: i32, extra: Option<(Obstacle, Transform)>) -> World {
+        let pebbles = (-n..=n).flat_map(|x| {
+            (-n..=n).map(move |y| {
+                let radius = if (x + y) % 2 == 0 { 0.2 } else { 0.7 };
+                (Obstacle::Sphere { radius }, Transform::from_xyz(x as f32 * 4.0, y as f32 * 4.0, 0.0))
+            })
+        });
+        world(pebbles.chain(extra), SteeringPlane::Xy)
+    }
+
+    #[test]
+    fn the_cost_depends_on_what_is_near() {
+        let touched = |world: &World| {
+            let mut touched = 0;
+            let reach = Reach { units: 4.0, ..default() };
+            world
+                .resource::<ObstacleIndex>()
+                .candidates(SteeringPlane::Xy, Vec3::ONE, reach, |_| touched += 1);
+            touched
+        };
+        let few = touched(&lattice(5, None));
+        assert!((1..=12).contains(&few), "{few} touched, 4 or so are near");
+        assert_eq!(touched(&lattice(70, None)), few, "20,000 cost what 121 cost");
+        let huge =
+            (Obstacle::Cuboid { half_extents: Vec3::splat(500.0) }, Transform::from_xyz(900.0, 0.0, 0.0));
+        assert!(touched(&lattice(70, Some(huge))) <= few + 1, "a huge building is one more, at most");
+    }
+
+    #[test]
+    fn only_what_changes_is_sorted_again() {
+        let mut sim = Sim::new(10.0);
+        let still = sim.thing(Vec3::X * 3.0, Obstacle::default());
+        let mover = sim.thing(Vec3::Y * 9.0, Obstacle::default());
+        let gone = sim.thing(Vec3::Y * -9.0, Obstacle::default());
+        let count = |sim: &Sim| sim.app.world().resource::<ObstacleIndex>().records.each_ref().map(Vec::len);
+        sim.tick();
+        assert_eq!(count(&sim), [3, 0]);
+        for _ in 0..3 {
+            sim.get_mut::<Transform>(mover).translation.x += 0.2;
+            sim.tick();
+        }
+        assert_eq!(count(&sim), [2, 1], "what moves leaves the still part");
+        let index = sim.app.world().resource::<ObstacleIndex>();
+        let seen = near(index, SteeringPlane::Xy, Vec3::new(0.6, 9.0, 0.0), 0.0);
+        assert!((seen[0].velocity - Vec3::X * 2.0).length() < 1e-4, "measured: {}", seen[0].velocity);
+        sim.app.world_mut().entity_mut(still).insert(Obstacle::Sphere { radius: 2.5 });
+        sim.app.world_mut().despawn(gone);
+        sim.tick();
+        let index = sim.app.world().resource::<ObstacleIndex>();
+        assert_eq!(index.obstacle_count(), 2);
+        assert_eq!(near(index, SteeringPlane::Xy, Vec3::ZERO, 0.6).len(), 1, "a changed size counts at once");
+        sim.app.world_mut().entity_mut(still).insert(bevy::ecs::entity_disabling::Disabled);
+        sim.seconds(7.0);
+        assert_eq!(count(&sim), [1, 0], "what rests is still again, what is disabled is gone");
+    }
+
+    #[test]
+    fn only_planes_in_use_are_built() {
+        let mut sim = Sim::new(10.0);
+        sim.thing(Vec3::X, Obstacle::default());
+        let agent = sim.agent(Vec3::ZERO, SteeringPlane::Space);
+        sim.tick();
+        let built =
+            |sim: &Sim| sim.app.world().resource::<ObstacleIndex>().planes.each_ref().map(Option::is_some);
+        assert_eq!(built(&sim), [true, false, true]);
+        let index = sim.app.world().resource::<ObstacleIndex>();
+        assert_eq!(near(index, SteeringPlane::Xz, Vec3::ZERO, 9.0).len(), 0);
+        assert_eq!(near(index, SteeringPlane::Space, Vec3::ZERO, 9.0).len(), 1);
+        sim.app.world_mut().despawn(agent);
+        sim.tick();
+        assert_eq!(built(&sim), [true, false, false]);
+    }
+
+    fn scene() -> impl Strategy<Value = Vec<(Obstacle, Transform)>> {
+        let one = (0_u8..3, 0.01_f32..1.0, 0.1_f32..3.0, -30.0_f32..30.0, -30.0_f32..30.0, -3.0_f32..3.0);
+        prop::collection::vec(one, 1..40).prop_map(|all| {
+            all.into_iter()
+                .map(|(kind, size, large, x, y, turn)| {
+                    let size = if large > 2.9 { 20.0 } else { size * large };
+                    let obstacle = match kind {
+                        0 => Obstacle::Sphere { radius: size },
+                        1 => Obstacle::Cuboid { half_extents: Vec3::new(size, large, 0.5) },
+                        _ => Obstacle::Wall { half_length: 2.0 * large, half_height: 1.0, thickness: 0.05 },
+                    };
+                    let rotation = Quat::from_rotation_z(turn) * Quat::from_rotation_y(turn);
+                    (obstacle, Transform::from_xyz(x, y, 0.3 * y).with_rotation(rotation))
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+        /// Queries and sweeps against looking at every obstacle, and against another order of storage.
+        #[test]
+        fn the_index_finds_what_brute_force_finds(
+            mut scene in scene(),
+            plane in 0_usize..3,
+            x in -30.0_f32..30.0,
+            y in -30.0_f32..30.0,
+            angle in -3.1_f32..3.1,
+            reach in 0.0_f32..12.0,
+        ) {
+            let plane = SteeringPlane::ALL[plane];
+            let center = plane.project(Vec3::new(x, y, y));
+            let (sin, cos) = bevy::math::ops::sin_cos(angle);
+            let direction = plane.project(Vec3::new(cos, sin, sin)).normalize_or(Vec3::X);
+            let brute: Vec<_> = scene
+                .iter()
+                .filter_map(|(obstacle, transform)| obstacle.shape(transform, plane))
+                .map(|shape| (shape.surface(center).distance, shape.sweep(center, direction, 40.0, 0.4)))
+                .collect();
+            let expected = brute.iter().filter(|(distance, _)| *distance <= reach).count();
+            let first = brute.iter().filter_map(|(_, hit)| hit.map(|h| h.distance)).min_by(f32::total_cmp);
+            let mut orders = Vec::new();
+            for _ in 0..2 {
+                let world = world(scene.iter().copied(), plane);
+                let index = world.resource::<ObstacleIndex>();
+                let found = near(index, plane, center, reach);
+                prop_assert_eq!(found.len(), expected);
+                let hit = index.sweep(plane, center, direction, 40.0, 0.4);
+                prop_assert_eq!(hit.map(|h| h.distance), first);
+                orders.push(found.into_iter().map(|o| o.shape).collect::<Vec<_>>());
+                scene.reverse();
+            }
+            prop_assert_eq!(&orders[0], &orders[1], "the order of storage leaves no trace");
+        }
+    }
+}

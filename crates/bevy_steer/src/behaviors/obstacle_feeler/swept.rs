@@ -18,6 +18,8 @@ pub(super) const HORIZON: f32 = 2.0;
 const CLEAR_FOR: f32 = 0.3;
 /// Turns to two sides that differ by less (radians) count as equal: rounding must not choose.
 const TIE: f32 = 0.03;
+/// A turn in radians that still leads on: 45°.
+const SLIGHT: f32 = core::f32::consts::FRAC_PI_4;
 /// Whiskers to one side, at most.
 const MOST_WHISKERS: usize = 90;
 /// Halvings between a blocked whisker and a clear one.
@@ -126,10 +128,9 @@ impl Feeler {
             return Vec3::ZERO;
         };
         state.clear_for = 0.0;
-        let (side, turn) = if let Some(side) = transported(view.plane, state.side, wanted) {
-            (side, self.turn(field, wanted, side, far))
-        } else {
-            self.choose_side(field, wanted, far)
+        let (side, turn) = match transported(view.plane, state.side, wanted) {
+            Some(side) => self.keep_side(field, wanted, side, far),
+            None => self.choose_side(field, wanted, far),
         };
         state.side = side;
         state.way = rotated(wanted, side, turn.angle);
@@ -137,6 +138,19 @@ impl Feeler {
         let speed = if turn.clear { field.speed } else { field.speed.min((acceleration * turn.free).sqrt()) };
         let force = truncate(view.force_towards(state.way * speed), view.max_force);
         push_for(wish.mode, force, wish.force, view.max_force)
+    }
+
+    /// The side of the last tick, unless the other one leads on with a slight turn where this one leads away: a gap that has
+    /// just been missed. Since the agent still comes nearer to what it wants, that cannot go to and fro for ever.
+    fn keep_side(&self, field: &Field, wanted: Vec3, side: Vec3, far: f32) -> (Vec3, Turn) {
+        let turn = self.turn(field, wanted, side, far);
+        if turn.angle > SLIGHT {
+            let other = self.turn(field, wanted, -side, far);
+            if other.clear && other.angle < SLIGHT && other.angle + SLIGHT < turn.angle {
+                return (-side, other);
+            }
+        }
+        (side, turn)
     }
 
     /// The side with the smallest turn, counted from the wanted way and from the velocity; the first of equal ones.
