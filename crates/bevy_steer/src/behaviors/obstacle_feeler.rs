@@ -66,8 +66,8 @@ pub enum FeelerMode {
     /// Three rules, from the mildest to the hardest:
     ///
     /// 1. Way round. If the wanted way is blocked, whiskers to both sides look for the smallest turn that is clear; the
-    ///    push makes the velocity turn there. The side is kept until the wanted way has been clear for 0.3 s. Equal sides:
-    ///    the left. Near an obstacle the turn grows smoothly from 0, since a slight turn already makes a far hit farther
+    ///    push makes the velocity turn there. The side is kept until the wanted way has been clear for 0.3 s, or the other side leads
+    ///    on with a turn below 45° where this one leads away. Equal sides: the left. Near an obstacle the turn grows smoothly from 0, since a slight turn already makes a far hit farther
     ///    than the look-ahead. Boxed in, it takes the freest way at a speed of at most √(F/m · distance).
     /// 2. Braking. A hit ahead at distance h, whose surface the velocity v meets at angle α, needs the deceleration
     ///    a = v²·cos α / 2h to be avoided. Above half of F/m a push against the surface sets in, and is F at 0.8 · F/m.
@@ -77,8 +77,8 @@ pub enum FeelerMode {
     ///
     /// With [`SteeringCombine::WeightedSum`] other pushes can overrule it.
     Swept {
-        /// Angle between neighbouring whiskers in degrees; 15 by default, taken as 2 to 90. A clear way between two
-        /// blocked whiskers is not found.
+        /// Angle between neighbouring whiskers in degrees; 15 by default, taken as 2 to 90. In a plane the edges of
+        /// obstacles are tried too, so that no gap is missed; in space one between two blocked whiskers is.
         #[reflect(@5.0_f32..=45.0_f32)]
         whisker_angle: f32,
         /// Distance that it keeps from obstacles, as a share of the radius; 0.05 by default.

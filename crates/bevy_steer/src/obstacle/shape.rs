@@ -1,6 +1,6 @@
 //! The geometry of one obstacle in one plane: distance, outward normal, and the sweep of a disc or ball.
 
-use bevy::prelude::*;
+use bevy::{math::ops, prelude::*};
 
 use crate::{plane::SteeringPlane, rng::mix};
 
@@ -164,6 +164,41 @@ impl ObstacleShape {
         hit
     }
 
+    /// The directions, left and right, in which a disc of `radius` at `point` just passes the shape; `None` where it already
+    /// touches. Only in a plane: in space there are more than two.
+    pub(crate) fn tangents(&self, plane: SteeringPlane, point: Vec3, radius: f32) -> Option<[Vec3; 2]> {
+        let surface = self.surface(point);
+        if surface.distance <= radius || plane == SteeringPlane::Space {
+            return None;
+        }
+        // All of the shape is seen within a quarter turn of its nearest point.
+        let towards = -surface.normal;
+        let left = plane.left_of(towards);
+        let mut widest = [(f32::NEG_INFINITY, towards), (f32::NEG_INFINITY, towards)];
+        let mut see = |corner: Vec3, radius: f32| {
+            let (offset, distance) = (corner - point, corner.distance(point));
+            let sin = (radius / distance).min(1.0);
+            let (along, cos) = (offset / distance, (1.0 - sin * sin).sqrt());
+            let across = plane.left_of(along);
+            for (widest, hand) in widest.iter_mut().zip([1.0, -1.0]) {
+                let direction = along * cos + across * (hand * sin);
+                let angle = hand * ops::atan2(direction.dot(left), direction.dot(towards));
+                if angle > widest.0 {
+                    *widest = (angle, direction);
+                }
+            }
+        };
+        match self.form {
+            Form::Ball { radius: own } => see(self.center, own + radius),
+            Form::Cuboid { axes, half } => {
+                for (a, b) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+                    see(self.center + axes[0] * (a * half.x) + axes[1] * (b * half.y), radius);
+                }
+            }
+        }
+        Some(widest.map(|(_, direction)| direction))
+    }
+
     /// Numbers that order shapes by what they are alone.
     pub(crate) fn bits(&self) -> [u32; 7] {
         let (half, axes) = match self.form {
@@ -277,6 +312,23 @@ mod tests {
             }
             prop_assert!(at_p.distance >= p.distance(shape.center()) - shape.outer_radius() - 1e-3);
             prop_assert!(at_p.distance <= p.distance(shape.center()) - shape.inner_radius() + 1e-3);
+        }
+
+        /// A hair outside the tangents the disc passes, a hair inside it does not.
+        #[test]
+        fn tangents_just_pass((plane, shape) in any_shape(), origin in vector(12.0), radius in 0.0_f32..1.5) {
+            let origin = plane.project(origin);
+            prop_assume!(shape.surface(origin).distance > radius + 0.05 && shape.outer_radius() > 0.2);
+            if let Some(tangents) = shape.tangents(plane, origin, radius) {
+                for (tangent, hand) in tangents.into_iter().zip([1.0, -1.0]) {
+                    let out = plane.left_of(tangent) * hand;
+                    let hit = |turn: f32| {
+                        shape.sweep(origin, (tangent + out * turn).normalize(), 60.0, radius).is_some()
+                    };
+                    prop_assert!(!hit(3e-3), "outside the tangent {tangent}");
+                    prop_assert!(hit(-3e-3), "inside the tangent {tangent}");
+                }
+            }
         }
 
         /// A sweep against looking at the distance in 4,000 places.

@@ -1,5 +1,7 @@
 //! The swept feeler: the whole disc or ball, along the wanted way, the whiskers and the velocity.
 
+use core::f32::consts::PI;
+
 use bevy::{math::ops, prelude::*};
 
 use super::{FeelerState, Wish};
@@ -16,8 +18,12 @@ use crate::{
 pub(super) const HORIZON: f32 = 2.0;
 /// Seconds that the wanted way must have been clear for before the side is forgotten.
 const CLEAR_FOR: f32 = 0.3;
+/// How many look-aheads the choice of a side takes into account.
+const CHOICE: f32 = 3.0;
 /// Turns to two sides that differ by less (radians) count as equal: rounding must not choose.
 const TIE: f32 = 0.03;
+/// Radians that a way keeps off the tangent of an obstacle.
+const HAIR: f32 = 0.004;
 /// A turn in radians that still leads on: 45°.
 const SLIGHT: f32 = core::f32::consts::FRAC_PI_4;
 /// Whiskers to one side, at most.
@@ -130,7 +136,7 @@ impl Feeler {
         state.clear_for = 0.0;
         let (side, turn) = match transported(view.plane, state.side, wanted) {
             Some(side) => self.keep_side(field, wanted, side, far),
-            None => self.choose_side(field, wanted, far),
+            None => self.choose_side(field, wanted, far, wish.distance),
         };
         state.side = side;
         state.way = rotated(wanted, side, turn.angle);
@@ -154,8 +160,11 @@ impl Feeler {
     }
 
     /// The side with the smallest turn, counted from the wanted way and from the velocity; the first of equal ones.
-    fn choose_side(&self, field: &Field, wanted: Vec3, far: f32) -> (Vec3, Turn) {
+    fn choose_side(&self, field: &Field, wanted: Vec3, far: f32, goal: f32) -> (Vec3, Turn) {
         let view = field.view;
+        // At the distance where it first grips, any slight turn will do; what lies behind tells the sides apart.
+        let farther = Field { look_ahead: CHOICE * field.look_ahead, ..*field };
+        let far_off = far.max(farther.look_ahead.min(goal));
         let left = view.plane.left_of(wanted);
         let up = wanted.cross(left);
         let sides: &[Vec3] = &[left, -left, up, -up];
@@ -163,7 +172,7 @@ impl Feeler {
         let heading = view.velocity.normalize_or(wanted);
         let mut best: Option<(f32, Vec3, Turn)> = None;
         for &side in sides {
-            let turn = self.turn(field, wanted, side, far);
+            let turn = self.turn(&farther, wanted, side, far_off);
             let cost = turn.angle + rotated(wanted, side, turn.angle).angle_between(heading);
             let better = best.is_none_or(|(lowest, _, t)| {
                 (turn.clear && !t.clear) || (turn.clear == t.clear && cost < lowest - TIE)
@@ -172,12 +181,23 @@ impl Feeler {
                 best = Some((cost, side, turn));
             }
         }
-        best.map_or((left, Turn::default()), |(_, side, turn)| (side, turn))
+        let side = best.map_or(left, |(_, side, _)| side);
+        (side, self.turn(field, wanted, side, far))
     }
 
     /// The smallest turn from `wanted` to one side that is clear as far as `far`; where there is none, as far as half of
     /// it, and so on.
     fn turn(&self, field: &Field, wanted: Vec3, side: Vec3, far: f32) -> Turn {
+        let turn = self.turn_by_whiskers(field, wanted, side, far);
+        // The edges of what is near show the ways between two whiskers.
+        let limit = if turn.clear { turn.angle } else { PI };
+        let angle = field.edges(wanted, side).filter(|&angle| angle < limit).fold(limit, |best, angle| {
+            if angle < best && field.free(rotated(wanted, side, angle)) >= far { angle } else { best }
+        });
+        if angle < limit { Turn { angle, free: far, clear: true } } else { turn }
+    }
+
+    fn turn_by_whiskers(&self, field: &Field, wanted: Vec3, side: Vec3, far: f32) -> Turn {
         let mut free = [0.0; MOST_WHISKERS + 1];
         let free = &mut free[..=self.whiskers];
         for (i, free) in free.iter_mut().enumerate() {
@@ -231,6 +251,19 @@ impl Field<'_> {
         (radius > 0.0 && obstacle.distance > 0.98 * self.view.radius).then_some(radius)
     }
 
+    /// Angles from the wanted way to one side at which the agent just passes an obstacle that stands still, in a plane.
+    fn edges(&self, wanted: Vec3, side: Vec3) -> impl Iterator<Item = f32> {
+        let still = self.near.iter().filter(|obstacle| obstacle.velocity == Vec3::ZERO);
+        let tangents = still.filter_map(|obstacle| {
+            obstacle.shape.tangents(self.view.plane, self.view.position, self.radius_for(obstacle)?)
+        });
+        tangents.flatten().flat_map(move |tangent| {
+            let angle = ops::atan2(tangent.dot(side), tangent.dot(wanted));
+            // A hair to either side of the tangent is outside.
+            [angle - HAIR, angle + HAIR].into_iter().filter(|&angle| angle > 0.0)
+        })
+    }
+
     /// How far the way in direction `direction` is free, in units, at the speed of the field.
     fn free(&self, direction: Vec3) -> f32 {
         let mut free = f32::INFINITY;
@@ -281,13 +314,17 @@ impl Field<'_> {
     /// The share of `max_force` to brake with for a hit `distance` ahead along the way.
     fn braking(&self, speed: f32, closing: f32, distance: f32) -> f32 {
         let view = self.view;
-        if closing <= 0.0 {
+        if closing <= 0.0 || view.max_force <= 0.0 || !view.mass.is_finite() {
             return 0.0;
         }
-        // One tick, or one look, passes before the next chance.
-        let left = (distance - speed * view.dt.max(view.sense_interval)).max(1e-6);
-        let share = speed * closing / (2.0 * left) * view.mass / view.max_force;
-        ((share - BRAKE[0]) / (BRAKE[1] - BRAKE[0])).clamp(0.0, 1.0)
+        let acceleration = view.max_force / view.mass;
+        let pause = view.dt.max(view.sense_interval);
+        // One tick, or one look, passes before the next chance, and until then others may push the other way.
+        let left = (distance - (speed + acceleration * pause) * pause).max(1e-6);
+        let share = speed * closing / (2.0 * left) / acceleration;
+        // Even against a push of all that is left, this stops it within the tick; more would throw it back.
+        let enough = 0.5 + 0.5 * closing / (acceleration * pause).max(1e-6);
+        ((share - BRAKE[0]) / (BRAKE[1] - BRAKE[0])).min(enough).clamp(0.0, 1.0)
     }
 }
 
