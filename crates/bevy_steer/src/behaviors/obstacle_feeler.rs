@@ -81,7 +81,8 @@ pub enum FeelerMode {
         /// obstacles are tried too, so that no gap is missed; in space one between two blocked whiskers is.
         #[reflect(@5.0_f32..=45.0_f32)]
         whisker_angle: f32,
-        /// Distance that it keeps from obstacles, as a share of the radius; 0.05 by default.
+        /// Distance that it keeps from obstacles, as a share of the radius; 0.05 by default. At a low tick
+        /// rate it is at least `F/m · dt²`, the way that the force moves the agent in a tick, up to a fifth of the radius.
         #[reflect(@0.0_f32..=1.0_f32)]
         skin: f32,
     },

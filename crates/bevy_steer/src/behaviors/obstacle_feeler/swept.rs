@@ -18,6 +18,8 @@ use crate::{
 pub(super) const HORIZON: f32 = 2.0;
 /// Seconds that the wanted way must have been clear for before the side is forgotten.
 const CLEAR_FOR: f32 = 0.3;
+/// The share of the radius that the skin grows to at low tick rates.
+const LARGEST_DRIFT: f32 = 0.2;
 /// How many look-aheads the choice of a side takes into account.
 const CHOICE: f32 = 3.0;
 /// Turns to two sides that differ by less (radians) count as equal: rounding must not choose.
@@ -70,8 +72,11 @@ impl Feeler {
         Self { step: angle.to_radians(), whiskers, skin: check::or_zero(skin), release }
     }
 
+    /// The radius with the skin: the given share, and no less than the force can move the agent aside within a tick, as
+    /// long as that is within a fifth of the radius.
     fn radius(&self, view: &AgentView) -> f32 {
-        view.radius * (1.0 + self.skin)
+        let drift = view.speed_per_tick().min(view.max_speed) * view.dt;
+        view.radius + (view.radius * self.skin).max(drift.min(LARGEST_DRIFT * view.radius))
     }
 
     /// How far obstacles matter.
