@@ -199,7 +199,8 @@ impl ObstacleIndex {
     /// Sorts one layer of one plane anew.
     fn build(classes: &mut Vec<SizeClass>, records: &[Record], plane: SteeringPlane) {
         for class in classes.iter_mut() {
-            (class.items.clear(), class.max_radius = 0.0, class.max_speed = 0.0);
+            class.items.clear();
+            (class.max_radius, class.max_speed) = (0.0, 0.0);
         }
         for (tag, record) in records.iter().enumerate() {
             let Some(shape) = record.obstacle.shape(&record.transform, plane) else { continue };
