@@ -96,6 +96,5 @@ fn point(
 
 /// One line of figures about all agents.
 pub fn metrics_line(world: &mut World) -> String {
-
     format!("{{\"state_hash\":\"{:016x}\"}}", bevy_steer::steering_hash(world))
 }

@@ -242,11 +242,21 @@ impl SteeringAccumulator {
     /// The weighted mean of the velocities desired so far; `None` where nothing desires one.
     #[must_use]
     pub fn desired_velocity(&self) -> Option<Vec3> {
-        let mut desires: SmallVec<[Contribution; INLINE_CONTRIBUTIONS]> =
-            self.contributions.iter().filter(|c| c.kind() != ContributionKind::Push).copied().collect();
-        desires.sort_unstable_by(Contribution::order);
+        let desires = self.sorted_desires(SteeringPriority(0));
         let weight: f32 = desires.iter().map(Contribution::weight).sum();
         (weight > 0.0).then(|| desires.iter().fold(Vec3::ZERO, |sum, c| sum + c.value * (c.weight / weight)))
+    }
+
+    /// What desires a velocity, from level `from` on, sorted. Pushes are left out: avoidance of equal rank may or may not
+    /// have written its own yet.
+    pub(crate) fn sorted_desires(
+        &self,
+        from: SteeringPriority,
+    ) -> SmallVec<[Contribution; INLINE_CONTRIBUTIONS]> {
+        let wanted = |c: &&Contribution| c.kind() != ContributionKind::Push && c.priority() >= from;
+        let mut desires: SmallVec<_> = self.contributions.iter().filter(wanted).copied().collect();
+        desires.sort_unstable_by(Contribution::order);
+        desires
     }
 
     /// Whether the contributions of an earlier tick still serve, because of [`SteerEvery`](crate::SteerEvery). Then

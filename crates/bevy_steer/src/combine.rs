@@ -66,7 +66,7 @@ pub fn wants_rest(contributions: &[Contribution], view: &AgentView) -> bool {
     rests && !wants_to_move && pushes.length() <= STICTION * view.max_force
 }
 
-fn skips_idle(contributions: &[Contribution]) -> bool {
+pub(crate) fn skips_idle(contributions: &[Contribution]) -> bool {
     contributions.iter().any(|c| matches!(c.kind(), ContributionKind::Rest | ContributionKind::Approach))
 }
 
@@ -125,6 +125,28 @@ pub fn combine(mode: SteeringCombine, contributions: &[Contribution], view: &Age
         }
     }
     truncate(if total.is_finite() { total } else { Vec3::ZERO }, view.max_force)
+}
+
+/// The push on the first level that makes the combined force `wanted` (at most `max_force` long) when the later levels
+/// hold the force `others`: how avoidance gets its way and no more.
+///
+/// With `Budget` the others get what the push leaves of `max_force`: `wanted = push + λ·others`, and
+/// `|push| + λ·|others| = max_force` unless all of it fits (λ = 1). The squares of λ cancel, so it has one solution.
+#[must_use]
+pub(crate) fn push_for(mode: SteeringCombine, wanted: Vec3, others: Vec3, max_force: f32) -> Vec3 {
+    match mode {
+        SteeringCombine::FirstNonZero => wanted,
+        SteeringCombine::WeightedSum => wanted - others,
+        SteeringCombine::Budget => {
+            let length = others.length();
+            let spare = max_force * max_force - wanted.length_squared();
+            let cross = 2.0 * (max_force * length - wanted.dot(others));
+            let share = if spare < cross { (spare / cross).max(0.0) } else { 1.0 };
+            // Where both point the same way with all the force there is, nothing needs to be changed.
+            let share = if cross > 0.0 { share } else { (max_force / length.max(max_force)).min(1.0) };
+            truncate(wanted - others * share, max_force)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -193,5 +215,23 @@ mod tests {
             assert!(force.is_finite() && force.z == 0.0, "{mode:?} {force}");
         }
         assert!(truncate(Vec3::splat(3e38), 2.0).length() <= 2.0 + 1e-6);
+    }
+
+    #[test]
+    fn a_push_gets_the_force_that_it_wants() {
+        for mode in [SteeringCombine::WeightedSum, SteeringCombine::FirstNonZero, SteeringCombine::Budget] {
+            for wanted in [Vec3::ZERO, Vec3::X * 15.0, Vec3::new(-3.0, 7.0, 0.0), Vec3::Y * -14.9] {
+                for goal in [Vec3::X * 40.0, Vec3::X * 9.0, Vec3::new(-1.0, -2.0, 0.0), Vec3::ZERO] {
+                    let mut acc = SteeringAccumulator::default();
+                    let push = push_for(mode, wanted, goal, 15.0);
+                    acc.push(BehaviorId::new("A"), push, 1.0, SteeringPriority::SAFETY);
+                    acc.push(BehaviorId::new("B"), goal, 1.0, SteeringPriority::GOAL);
+                    let force = combine(mode, acc.sorted(), &view(15.0));
+                    // A push of nothing cannot silence the levels behind it.
+                    let silent = mode == SteeringCombine::FirstNonZero && wanted == Vec3::ZERO;
+                    assert!(silent || force.distance(wanted) < 1e-3, "{mode:?} {wanted} {goal}: {force}");
+                }
+            }
+        }
     }
 }

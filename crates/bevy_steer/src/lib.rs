@@ -55,6 +55,7 @@ mod integrate;
 #[cfg(feature = "interpolation")]
 mod interpolation;
 mod neighbors;
+mod obstacle;
 mod plane;
 mod plugin;
 mod priority;
@@ -86,6 +87,10 @@ pub use crate::{
     hash::steering_hash,
     integrate::{CustomIntegration, SteeringOutput, step},
     neighbors::{Neighbor, NeighborGrid, RayNeighbor},
+    obstacle::{
+        NearObstacle, Obstacle, ObstacleHit, ObstacleIndex, ObstacleMotion, ObstaclePlugin, ObstacleShape,
+        ShapeHit, ShapeSurface,
+    },
     plane::SteeringPlane,
     plugin::{
         IntegrationPlugin, NeighborGridPlugin, SteeringBehaviorsPlugin, SteeringCorePlugin, SteeringPlugins,
@@ -104,9 +109,9 @@ pub use crate::{
 /// What most games need: `use bevy_steer::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Arrive, Arrived, BehaviorId, Brake, Evade, FaceVelocity, Flee, FlockMember, PathFollow, Pursue, Seek,
-        Separation, Steerer, Steering, SteeringAccumulator, SteeringAgent, SteeringApp, SteeringBehavior,
-        SteeringCombine, SteeringDefaults, SteeringPlane, SteeringPlugins, SteeringPriority, SteeringSystems,
-        SteeringTarget, SteeringVelocity, Wander,
+        Arrive, Arrived, BehaviorId, Brake, Evade, FaceVelocity, Flee, FlockMember, Obstacle, ObstacleFeeler,
+        PathFollow, Pursue, Seek, Separation, Steerer, Steering, SteeringAccumulator, SteeringAgent,
+        SteeringApp, SteeringBehavior, SteeringCombine, SteeringDefaults, SteeringGroup, SteeringPlane,
+        SteeringPlugins, SteeringPriority, SteeringSystems, SteeringTarget, SteeringVelocity, Wander,
     };
 }

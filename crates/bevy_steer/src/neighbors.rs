@@ -5,7 +5,7 @@ use bevy_steer_grid::{Grid, Item, Layout, suggest_cell_size};
 
 use crate::{
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
-    behaviors::{ArriveState, FlockMember, Separation},
+    behaviors::{Arrive, ArriveState, FlockMember, Separation},
     plane::SteeringPlane,
     rng::SteeringId,
 };
@@ -264,7 +264,7 @@ type Gathered<'a> = (
     Option<&'a SteeringGroup>,
     Option<&'a FlockMember>,
     Option<&'a Separation>,
-    Option<&'a ArriveState>,
+    Option<(&'a Arrive, &'a ArriveState)>,
     Option<&'a SteeringPlane>,
 );
 
@@ -294,8 +294,8 @@ pub(crate) fn build_grid(
             entity,
             position: transform.translation,
             velocity,
-            arrive_key: arrive.map_or(0, ArriveState::key),
-            settled: arrive.is_some_and(ArriveState::is_settled),
+            arrive_key: arrive.map_or(0, |(_, state)| state.key()),
+            settled: arrive.is_some_and(|(_, state)| state.is_settled()),
         });
         reaches.extend(flock.map(FlockMember::reach));
         reaches.extend(separation.map(|s| s.radius));

@@ -16,6 +16,7 @@ use crate::{
     facing::FaceVelocity,
     integrate::{CustomIntegration, SteeringOutput, integrate},
     neighbors::{NeighborGrid, build_grid},
+    obstacle::{Obstacle, ObstacleIndex, ObstaclePlugin},
     plane::SteeringPlane,
     rng::{NextSteeringId, SteeringId, SteeringSeed, number_early_agents},
     schedule::{SteeringSchedule, SteeringStep, SteeringSystems, begin_step},
@@ -32,6 +33,7 @@ use crate::{
 /// |---|---|---|
 /// | [`SteeringCorePlugin`] | types, resources, the order of the sets | nothing works |
 /// | [`NeighborGridPlugin`] | rebuilds [`NeighborGrid`] in `Sense` | agents see no neighbours |
+/// | [`ObstaclePlugin`] | keeps [`ObstacleIndex`](crate::ObstacleIndex) up to date in `Sense` | agents see no obstacles |
 /// | [`SteeringBehaviorsPlugin`] | the built-in behaviours | only the game's own behaviours run |
 /// | [`IntegrationPlugin`] | combines, moves, turns, sends events in `Integrate` | the game reads the accumulators itself |
 ///
@@ -61,6 +63,7 @@ impl PluginGroup for SteeringPlugins {
         PluginGroupBuilder::start::<Self>()
             .add(SteeringCorePlugin { schedule: self.schedule })
             .add(NeighborGridPlugin)
+            .add(ObstaclePlugin)
             .add(SteeringBehaviorsPlugin)
             .add(IntegrationPlugin)
     }
@@ -82,6 +85,7 @@ impl Plugin for SteeringCorePlugin {
             .init_resource::<SteeringStep>()
             .init_resource::<NextSteeringId>()
             .init_resource::<NeighborGrid>()
+            .init_resource::<ObstacleIndex>()
             .init_resource::<EventQueue>()
             .init_resource::<SteeringWarnings>();
         number_early_agents(app.world_mut());
@@ -128,6 +132,7 @@ impl Plugin for SteeringCorePlugin {
                 begin_step.before(SteeringSystems::Sense),
                 (
                     warn_component("SteeringAgent", SteeringAgent::fault),
+                    warn_component("Obstacle", Obstacle::fault),
                     warn_component("SteerEvery", SteerEvery::fault),
                     warn_component("SteeringSmoothing", SteeringSmoothing::fault),
                     warn_component("TurnLimit", TurnLimit::fault),
