@@ -298,7 +298,7 @@ pub(crate) fn for_each_agent<D, F>(
     F: QueryFilter,
 {
     if parallel {
-        query.par_iter_mut().for_each(|item| f(item));
+        query.par_iter_mut().for_each(f);
     } else {
         for item in query.iter_mut() {
             f(item);

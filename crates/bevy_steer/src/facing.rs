@@ -96,7 +96,7 @@ pub fn face_velocity(
     dt: f32,
 ) -> Quat {
     let speed = velocity.length();
-    if !(speed > check::or_zero(face.min_speed).max(1e-6)) {
+    if speed.is_nan() || speed <= check::or_zero(face.min_speed).max(1e-6) {
         return rotation;
     }
     let axis = match face.mode {

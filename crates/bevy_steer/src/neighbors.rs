@@ -275,7 +275,9 @@ pub(crate) fn build_grid(
     agents: Query<Gathered>,
 ) {
     let NeighborGrid { grids, items, records, reaches } = &mut *grid;
-    (items.clear(), records.clear(), reaches.clear());
+    items.clear();
+    records.clear();
+    reaches.clear();
     let mut used = [false; 3];
     for (entity, id, agent, transform, velocity, group, flock, separation, arrive, plane) in &agents {
         used[plane.copied().unwrap_or(defaults.plane).index()] = true;

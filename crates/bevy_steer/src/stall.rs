@@ -48,7 +48,7 @@ impl StallWatch {
         dt: f32,
     ) -> bool {
         let progress = (0.5 * radius).min(0.25 * self.after * max_speed);
-        let moved = !(position.distance_squared(self.place) <= progress * progress);
+        let moved = !self.place.is_finite() || position.distance_squared(self.place) > progress * progress;
         if moved || wanted_speed <= 0.1 * max_speed {
             self.place = position;
             self.waited = 0.0;

@@ -31,7 +31,7 @@ impl Sim {
         Self { app, defaults: SteeringAgent::default() }
     }
 
-    /// Limits of the agents spawned from here on: max_speed, max_force, reaction_time.
+    /// Limits of the agents spawned from here on: `max_speed`, `max_force`, `reaction_time`.
     #[must_use]
     pub fn with_agent_defaults(mut self, max_speed: f32, max_force: f32, reaction_time: f32) -> Self {
         self.defaults = SteeringAgent::new(max_speed, max_force).with_reaction_time(reaction_time);
