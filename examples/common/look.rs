@@ -1,6 +1,7 @@
 //! Colours and shapes.
 
 use bevy::{asset::RenderAssetUsages, mesh::Indices, prelude::*, render::render_resource::PrimitiveTopology};
+use bevy_steer::prelude::*;
 
 /// The colours of all examples.
 pub struct Palette;
@@ -38,7 +39,28 @@ pub fn plugin(app: &mut App) {
         square: meshes.add(Rectangle::new(1.0, 1.0)),
         materials: Vec::new(),
     };
-    app.insert_resource(look);
+    app.insert_resource(look).add_systems(Update, draw_obstacles);
+}
+
+/// Gives every new obstacle a picture of its exact size.
+fn draw_obstacles(
+    mut commands: Commands,
+    new: Query<(Entity, &Obstacle), (Added<Obstacle>, Without<Mesh2d>, Without<Mesh3d>)>,
+    mut look: ResMut<Look>,
+    mut meshes: ResMut<Assets<Mesh>>,
+    mut materials: ResMut<Assets<ColorMaterial>>,
+) {
+    for (entity, obstacle) in &new {
+        let mesh = match *obstacle {
+            Obstacle::Sphere { radius } => Circle::new(radius).mesh().resolution(64).build(),
+            Obstacle::Cuboid { half_extents } => Rectangle::from_size(2.0 * half_extents.truncate()).into(),
+            Obstacle::Wall { half_length, thickness, .. } => {
+                Rectangle::new(2.0 * half_length, thickness.max(0.1)).into()
+            }
+        };
+        let material = look.material(Palette::SLATE, &mut materials);
+        commands.entity(entity).insert((Mesh2d(meshes.add(mesh)), material));
+    }
 }
 
 impl Look {

@@ -1,6 +1,6 @@
 //! What all examples share: arguments, window or no window, camera, help, pause, screenshots.
 
-#![allow(dead_code)] // each example uses its own part
+#![allow(dead_code, unused_imports)] // each example uses its own part
 
 mod args;
 mod fence;
