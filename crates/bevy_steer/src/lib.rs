@@ -49,6 +49,7 @@ mod events;
 mod facing;
 mod hash;
 mod integrate;
+mod metrics;
 mod neighbors;
 mod plane;
 mod plugin;
@@ -70,7 +71,8 @@ pub use crate::{
     },
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
     behavior::{
-        Fault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior, SteeringBehaviors, check,
+        Fault, ReflectFault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior,
+        SteeringBehaviors, check,
     },
     behaviors::*,
     combine::{SteeringCombine, combine, intention, truncate, wants_rest},
@@ -78,6 +80,7 @@ pub use crate::{
     facing::{FaceMode, FaceVelocity, face_velocity, forward_axis},
     hash::steering_hash,
     integrate::{CustomIntegration, SteeringOutput, step},
+    metrics::{SteeringMetrics, SteeringMetricsPlugin, measure},
     neighbors::{Neighbor, NeighborGrid, RayNeighbor},
     plane::SteeringPlane,
     plugin::{

@@ -21,4 +21,5 @@ pub(crate) fn register(app: &mut App) {
         .add_steering_behavior::<Arrive>(Steer, arrive::steer.into_configs())
         .add_steering_behavior::<FlockMember>(Steer, flock::steer.into_configs())
         .add_steering_behavior::<Separation>(Steer, separation::steer.into_configs());
+    app.register_type::<ArriveState>();
 }
