@@ -94,6 +94,22 @@ mod tests {
     }
 
     #[test]
+    fn the_time_between_two_looks_is_known() {
+        for seconds in [0.0, 0.05, 0.2] {
+            let mut every = SteerEvery::new(seconds);
+            let (mut last_look, mut held) = (None, false);
+            for tick in 0..100 {
+                if !held {
+                    let expected = last_look.map_or(0.0, |last| (tick - last) as f32 * 0.0625);
+                    assert_eq!(every.since_look(), expected, "every {seconds} s, tick {tick}");
+                    last_look = Some(tick);
+                }
+                held = every.end_tick(0.0625, SteeringId(3));
+            }
+        }
+    }
+
+    #[test]
     fn senseless_intervals_look_every_tick() {
         for seconds in [0.0, -1.0, f32::NAN, f32::INFINITY] {
             let mut every = SteerEvery::new(seconds);

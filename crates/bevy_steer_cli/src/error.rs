@@ -140,12 +140,6 @@ pub enum Problem {
         /// What to do about it.
         hint: &'static str,
     },
-    /// A value lacks parts that have no default.
-    #[error("{part} is not complete: a variant needs all of its fields")]
-    Incomplete {
-        /// The field, or `the value` as a whole.
-        part: String,
-    },
     /// A reference to an entity that the scene does not have.
     #[error("refers to entity {number}, which is not in the scene")]
     Dangling {

@@ -11,12 +11,13 @@ use bevy::{
     platform::collections::{HashMap, HashSet},
     prelude::*,
     reflect::{
-        ReflectFromReflect, ReflectMut, ReflectRef, TypeRegistration, TypeRegistry,
-        serde::TypedReflectDeserializer,
+        ReflectFromReflect, ReflectMut, TypeRegistration, TypeRegistry,
+        serde::{ReflectDeserializerProcessor, TypedReflectDeserializer},
     },
 };
 use bevy_steer::{ReflectFault, SteeringAgent, SteeringId, SteeringVelocity};
 use ron::value::RawValue;
+use serde::de::DeserializeSeed;
 
 use crate::{
     error::{Error, Place, Problem, SceneFault},
@@ -313,41 +314,42 @@ fn read_value<'a, 'r>(
     if let Some(hint) = hint {
         return Err(Problem::WrongKind { kind, hint });
     }
-    let value = reader.value(raw, TypedReflectDeserializer::new(registration, registry))?;
-    if let Some(part) = find_incomplete(&*value, "the value", registry) {
-        return Err(Problem::Incomplete { part });
-    }
     // Fields that the file leaves out come from the type's default.
-    let value = registration
-        .data::<ReflectFromReflect>()
-        .and_then(|data| data.from_reflect(&*value))
-        .ok_or_else(|| Problem::Incomplete { part: "the value".to_owned() })?;
+    let mut whole = Whole::default();
+    let seed = TypedReflectDeserializer::with_processor(registration, registry, &mut whole);
+    let value = reader.value(raw, seed)?;
+    let value =
+        value.try_into_reflect().map_err(|_| Problem::WrongKind { kind, hint: " that can be read" })?;
     Ok((value, registration))
 }
 
-/// The first part, innermost, that cannot be made whole. A struct with a default would silently take the default in its
-/// place.
-fn find_incomplete(value: &dyn PartialReflect, part: &str, registry: &TypeRegistry) -> Option<String> {
-    if value.try_as_reflect().is_some() {
-        return None;
-    }
-    let inside = |name: &str, value: &dyn PartialReflect| find_incomplete(value, name, registry);
-    let within = match value.reflect_ref() {
-        ReflectRef::Struct(s) => s.iter_fields().find_map(|(name, field)| inside(name, field)),
-        ReflectRef::TupleStruct(s) => s.iter_fields().find_map(|field| inside(part, field)),
-        ReflectRef::Tuple(t) => t.iter_fields().find_map(|field| inside(part, field)),
-        ReflectRef::Enum(e) => {
-            e.iter_fields().find_map(|field| inside(field.name().unwrap_or(part), field.value()))
+/// Refuses a value that cannot be made whole. Bevy would silently put the default of the struct around it in its place.
+#[derive(Default)]
+struct Whole {
+    /// Whether this call is about the value that the caller is reading.
+    inner: bool,
+}
+
+impl ReflectDeserializerProcessor for Whole {
+    fn try_deserialize<'de, D: serde::Deserializer<'de>>(
+        &mut self,
+        registration: &TypeRegistration,
+        registry: &TypeRegistry,
+        deserializer: D,
+    ) -> Result<Result<Box<dyn PartialReflect>, D>, D::Error> {
+        if std::mem::take(&mut self.inner) {
+            return Ok(Err(deserializer));
         }
-        ReflectRef::List(l) => l.iter().find_map(|item| inside(part, item)),
-        ReflectRef::Array(a) => a.iter().find_map(|item| inside(part, item)),
-        _ => None,
-    };
-    within.or_else(|| {
-        let info = value.get_represented_type_info()?;
-        let data = registry.get_type_data::<ReflectFromReflect>(info.type_id())?;
-        data.from_reflect(value).is_none().then(|| part.to_owned())
-    })
+        self.inner = true;
+        let seed = TypedReflectDeserializer::with_processor(registration, registry, self);
+        let value = seed.deserialize(deserializer)?;
+        if value.try_as_reflect().is_none() && registration.data::<ReflectFromReflect>().is_some() {
+            let name = registration.type_info().type_path_table().short_path();
+            let what = format!("{name} is not complete: a variant needs all of its fields");
+            return Err(serde::de::Error::custom(what));
+        }
+        Ok(Ok(value))
+    }
 }
 
 /// All values of one component that make no sense.

@@ -161,7 +161,7 @@ fn every_fault_is_named_with_its_place() {
         "8: SteeringAgent: mass = 0: must be finite and above 0",
         "8: SteeringAgent: radius = -1: must be finite",
         "8: SteeringAgent: given twice",
-        "9: Seek: target is not complete",
+        "9: Seek: line 10, column ",
         "11: SteeringId: 5 is the number of 10 too",
     ];
     for (found, expected) in found.iter().zip(expected) {
@@ -170,6 +170,7 @@ fn every_fault_is_named_with_its_place() {
     }
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     assert!(found[6].contains("unknown field `wieght`"), "{}", found[6]);
+    assert!(found[13].contains("SteeringTarget is not complete"), "{}", found[13]);
     assert!(found[8].contains("unknown field `translaton`"), "{}", found[8]);
 }
 
@@ -262,9 +263,9 @@ const STATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "a settled crowd round an agent",
+        "a settled crowd round an entity, and one who comes late",
         &[
-            r#""bevy_steer::Arrive": (target: Entity(4)), "bevy_steer::Separation": (), "bevy_transform::components::transform::Transform": (translation: (1.0, 0.4, 0.0))"#,
+            r#""bevy_steer::Arrive": (target: Entity(4)), "bevy_steer::Separation": (), "bevy_transform::components::transform::Transform": (translation: (12.0, 0.4, 0.0))"#,
             r#""bevy_steer::Arrive": (target: Entity(4)), "bevy_steer::Separation": (), "bevy_transform::components::transform::Transform": (translation: (-1.0, 0.2, 0.0))"#,
             r#""bevy_steer::Arrive": (target: Entity(4)), "bevy_steer::Separation": (), "bevy_transform::components::transform::Transform": (translation: (0.3, -1.0, 0.0))"#,
             r#""bevy_transform::components::transform::Transform": ()"#,
