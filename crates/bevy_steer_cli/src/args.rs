@@ -15,7 +15,7 @@ use crate::{
     scene::load_scene,
 };
 
-/// Runs bevy_steer scenes without a window.
+/// Runs `bevy_steer` scenes without a window.
 #[derive(Debug, Parser)]
 #[command(name = "steer", version)]
 pub struct Cli {
@@ -86,7 +86,7 @@ fn parse_dt(text: &str) -> Result<Duration, String> {
 
 fn parse_hz(text: &str) -> Result<Duration, String> {
     let hz: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if !(hz >= 1.0 / LONGEST && hz <= 1e9) {
+    if !(1.0 / LONGEST..=1e9).contains(&hz) {
         return Err("must be ticks per second, above 0 and at most 1000000000".to_owned());
     }
     Ok(Duration::from_secs_f64(1.0 / hz).max(Duration::from_nanos(1)))

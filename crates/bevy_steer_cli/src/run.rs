@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::IsTerminal,
+    io::{ErrorKind, IsTerminal},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -71,7 +71,6 @@ pub struct Outcome {
 /// An app that simulates without a window, its fixed clock advanced by [`tick`] alone.
 ///
 /// `dt` must be above 0. All of `bevy_steer`'s types, `Transform`, `Name` and the hierarchy's are registered.
-#[must_use]
 pub fn new_app(dt: Duration, threads: Option<usize>) -> App {
     let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let mut options = TaskPoolOptions::default();
@@ -139,12 +138,19 @@ pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
         }
         if let Some((path, trace)) = &mut trace {
             let seconds = options.dt.as_nanos() as f64 * now as f64 / 1e9;
-            trace.write(app.world(), &scene, now, seconds).map_err(|e| failed(path, e))?;
+            match trace.write(app.world(), &scene, now, seconds) {
+                // A pipe whose reader has had enough, as `head` does.
+                Err(e) if e.kind() == ErrorKind::BrokenPipe => break,
+                written => written.map_err(|e| failed(path, e))?,
+            }
         }
     }
     progress.end();
     if let Some((path, trace)) = trace {
-        trace.finish().map_err(|e| failed(path, e))?;
+        match trace.finish() {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
+            finished => drop(finished.map_err(|e| failed(path, e))?),
+        }
     }
     let metrics = measure(app.world_mut());
     Ok(Outcome { app, scene, metrics })
@@ -166,9 +172,34 @@ fn open_trace(path: &Path, scene: &Path) -> Result<Trace<std::io::BufWriter<fs::
 ///
 /// Those of the serializer; there are none to expect.
 pub fn metrics_json(metrics: &SteeringMetrics) -> serde_json::Result<String> {
-    let mut json = serde_json::to_value(metrics)?;
-    json["state_hash"] = format!("{:016x}", metrics.state_hash).into();
-    serde_json::to_string(&json)
+    /// The keys in their documented order, floats in the shortest form that reads back.
+    #[derive(serde::Serialize)]
+    struct Json {
+        agents: usize,
+        ticks: u64,
+        mean_speed: f32,
+        max_speed: f32,
+        polarization: f32,
+        min_separation: Option<f32>,
+        overlaps: usize,
+        arrived: usize,
+        heading_reversals: u64,
+        non_finite: usize,
+        state_hash: String,
+    }
+    serde_json::to_string(&Json {
+        agents: metrics.agents,
+        ticks: metrics.ticks,
+        mean_speed: metrics.mean_speed,
+        max_speed: metrics.max_speed,
+        polarization: metrics.polarization,
+        min_separation: metrics.min_separation,
+        overlaps: metrics.overlaps,
+        arrived: metrics.arrived,
+        heading_reversals: metrics.heading_reversals,
+        non_finite: metrics.non_finite,
+        state_hash: format!("{:016x}", metrics.state_hash),
+    })
 }
 
 /// A bar on the terminal, from the second second on.

@@ -75,7 +75,8 @@ impl<W: Write> Trace<W> {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn finish(self) -> io::Result<W> {
+    pub fn finish(mut self) -> io::Result<W> {
+        self.csv.flush()?;
         let mut writer = self.csv.into_inner().map_err(|e| io::Error::other(e.to_string()))?;
         writer.flush()?;
         Ok(writer)

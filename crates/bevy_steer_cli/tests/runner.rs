@@ -265,20 +265,26 @@ fn traces_that_cannot_be_written_fail_and_scenes_are_not_overwritten() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let folder = folder(&[("pair.scn.ron", PAIR.as_bytes())]);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_steer"))
-        .current_dir(folder.path())
-        .args(["run", "pair.scn.ron", "--metrics"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("steer starts");
-    drop(child.stdout.take());
-    let mut error = String::new();
-    if let Some(mut stderr) = child.stderr.take() {
-        stderr.read_to_string(&mut error).expect("text");
+    let mut runs = vec![vec!["--metrics"], vec![]];
+    if Path::new("/dev/stdout").exists() {
+        runs.push(vec!["--ticks", "20000", "--trace", "/dev/stdout"]);
     }
-    assert_eq!(child.wait().expect("it ends").code(), Some(0), "{error}");
-    assert_eq!(error, "");
+    for args in runs {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_steer"))
+            .current_dir(folder.path())
+            .args([&["run", "pair.scn.ron"][..], &args].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("steer starts");
+        drop(child.stdout.take());
+        let mut error = String::new();
+        if let Some(mut stderr) = child.stderr.take() {
+            stderr.read_to_string(&mut error).expect("text");
+        }
+        assert_eq!(child.wait().expect("it ends").code(), Some(0), "{args:?}: {error}");
+        assert_eq!(error, "", "{args:?}");
+    }
 }
 
 #[test]
