@@ -41,7 +41,7 @@ impl<W: Write> Trace<W> {
     /// Those of the writer.
     pub fn new(writer: W) -> io::Result<Self> {
         let mut csv = csv::Writer::from_writer(writer);
-        csv.write_record(HEADER)?;
+        csv.write_record(HEADER).map_err(io_error)?;
         Ok(Self { csv, cell: String::new() })
     }
 
@@ -61,11 +61,11 @@ impl<W: Write> Trace<W> {
             };
             self.cell(tick)?;
             self.cell(seconds)?;
-            self.csv.write_field(&agent.label)?;
+            self.csv.write_field(&agent.label).map_err(io_error)?;
             for number in [position, velocity, force].iter().flat_map(Vec3::to_array) {
                 self.cell(number)?;
             }
-            self.csv.write_record(None::<&[u8]>)?;
+            self.csv.write_record(None::<&[u8]>).map_err(io_error)?;
         }
         Ok(())
     }
@@ -86,7 +86,14 @@ impl<W: Write> Trace<W> {
         self.cell.clear();
         // Writing to a string cannot fail.
         let _ = write!(self.cell, "{value}");
-        self.csv.write_field(&self.cell)?;
-        Ok(())
+        self.csv.write_field(&self.cell).map_err(io_error)
+    }
+}
+
+/// The writer's own error; its kind matters to the caller.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
