@@ -1,5 +1,7 @@
 //! What a behaviour is, and the public call that registers one; the built-in behaviours use it too.
 
+use core::any::TypeId;
+
 use bevy::{
     ecs::{
         component::Mutable,
@@ -7,7 +9,7 @@ use bevy::{
         schedule::ScheduleConfigs,
         system::{ScheduleSystem, SystemParam},
     },
-    platform::collections::HashMap,
+    platform::{collections::HashMap, sync::Arc},
     prelude::*,
     reflect::GetTypeRegistration,
 };
@@ -22,6 +24,7 @@ use crate::{
     rng::{SteeringId, SteeringSeed},
     schedule::{SteeringSchedule, SteeringStep, SteeringSystems},
     sensing::SteerEvery,
+    target::TargetMemory,
     warnings::SteeringWarnings,
 };
 
@@ -66,10 +69,43 @@ pub mod check {
     }
 }
 
+/// Type data of components that can tell what is wrong with their values: asks a reflected value. Tools check scenes and
+/// edits with it. Every registered behaviour has it, and so have [`SteeringAgent`] and its like.
+#[derive(Clone)]
+pub struct ReflectFault(Arc<dyn Fn(&dyn Reflect) -> Option<Fault> + Send + Sync>);
+
+impl ReflectFault {
+    /// Asks components of type `C`.
+    #[must_use]
+    pub fn new<C: Reflect>(fault: fn(&C) -> Option<Fault>) -> Self {
+        Self(Arc::new(move |value| value.downcast_ref::<C>().and_then(fault)))
+    }
+
+    /// What is wrong with `value`; `None` also for a value of another type.
+    #[must_use]
+    pub fn fault(&self, value: &dyn Reflect) -> Option<Fault> {
+        (self.0)(value)
+    }
+}
+
+/// Registers a component and how it tells its faults.
+pub(crate) fn check_faults<C: Reflect + TypePath + GetTypeRegistration>(
+    app: &mut App,
+    fault: fn(&C) -> Option<Fault>,
+) {
+    app.register_type::<C>();
+    let registry = app.world().resource::<AppTypeRegistry>().clone();
+    if let Some(registration) = registry.write().get_mut(TypeId::of::<C>()) {
+        registration.insert(ReflectFault::new(fault));
+    }
+}
+
 /// A steering behaviour: a component whose system writes into the agent's [`SteeringAccumulator`].
 ///
 /// Register one with [`SteeringApp::add_steering_behavior`].
-pub trait SteeringBehavior: Component<Mutability = Mutable> + Reflect + GetTypeRegistration {
+pub trait SteeringBehavior:
+    Component<Mutability = Mutable> + Reflect + TypePath + GetTypeRegistration
+{
     /// Name by which contributions, warnings and tools call it; unique in the app.
     const NAME: &'static str;
     /// Its id, from the name.
@@ -135,7 +171,8 @@ impl SteeringApp for App {
         self.init_resource::<SteeringSchedule>().init_resource::<SteeringBehaviors>();
         self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME);
         let schedule = self.world().resource::<SteeringSchedule>().0;
-        self.register_type::<B>()
+        check_faults::<B>(self, B::fault);
+        self.register_type::<TargetMemory<B>>()
             .add_systems(
                 schedule,
                 (warn_of_faults::<B>.in_set(SteeringSystems::Sense), systems.in_set(stage)),
@@ -157,10 +194,14 @@ fn warn_of_faults<B: SteeringBehavior>(
 
 fn forget_removed<B: SteeringBehavior>(
     removed: On<Remove, B>,
-    mut accumulators: Query<&mut SteeringAccumulator>,
+    mut agents: Query<(&mut SteeringAccumulator, Option<&mut TargetMemory<B>>)>,
 ) {
-    if let Ok(mut accumulator) = accumulators.get_mut(removed.entity) {
+    if let Ok((mut accumulator, memory)) = agents.get_mut(removed.entity) {
         accumulator.forget(B::ID);
+        // Added again later, it must not measure a velocity from where the target was long ago.
+        if let Some(mut memory) = memory {
+            memory.forget();
+        }
     }
 }
 

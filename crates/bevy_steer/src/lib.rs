@@ -54,6 +54,7 @@ mod hash;
 mod integrate;
 #[cfg(feature = "interpolation")]
 mod interpolation;
+mod metrics;
 mod neighbors;
 mod obstacle;
 mod plane;
@@ -78,7 +79,8 @@ pub use crate::{
     },
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
     behavior::{
-        Fault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior, SteeringBehaviors, check,
+        Fault, ReflectFault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior,
+        SteeringBehaviors, check,
     },
     behaviors::*,
     combine::{SteeringCombine, combine, intention, truncate, wants_rest},
@@ -86,6 +88,7 @@ pub use crate::{
     facing::{FaceMode, FaceVelocity, face_velocity, forward_axis},
     hash::steering_hash,
     integrate::{CustomIntegration, SteeringOutput, step},
+    metrics::{SteeringMetrics, SteeringMetricsPlugin, measure},
     neighbors::{Neighbor, NeighborGrid, RayNeighbor},
     obstacle::{
         NearObstacle, Obstacle, ObstacleHit, ObstacleIndex, ObstacleMotion, ObstaclePlugin, ObstacleShape,

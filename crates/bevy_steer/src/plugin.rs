@@ -7,9 +7,9 @@ use bevy::{
 };
 
 use crate::{
-    accumulator::SteeringAccumulator,
+    accumulator::{Contribution, SteeringAccumulator},
     agent::{SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
-    behavior::{Fault, SteeringBehaviors},
+    behavior::{Fault, SteeringBehaviors, check_faults},
     behaviors,
     combine::SteeringCombine,
     events::{EventQueue, send_events},
@@ -94,6 +94,8 @@ impl Plugin for SteeringCorePlugin {
             .register_type::<SteeringVelocity>()
             .register_type::<SteeringGroup>()
             .register_type::<SteeringAccumulator>()
+            // A `SmallVec` does not register what it holds, and without it no scene with an accumulator can be loaded.
+            .register_type::<Contribution>()
             .register_type::<SteeringOutput>()
             .register_type::<CustomIntegration>()
             .register_type::<SteeringPlane>()
@@ -113,6 +115,12 @@ impl Plugin for SteeringCorePlugin {
             .register_type::<crate::events::WaypointReached>()
             .register_type::<crate::events::PathCompleted>()
             .register_type::<crate::events::Stalled>();
+
+        check_faults(app, SteeringAgent::fault);
+        check_faults(app, SteerEvery::fault);
+        check_faults(app, SteeringSmoothing::fault);
+        check_faults(app, TurnLimit::fault);
+        check_faults(app, FaceVelocity::fault);
 
         app.configure_sets(
             self.schedule,

@@ -23,13 +23,21 @@ pub struct SteerEvery {
     #[reflect(default)]
     #[cfg_attr(feature = "serialize", serde(default))]
     left: Option<f32>,
+    /// Seconds from the last look to the next tick.
+    #[reflect(default)]
+    #[cfg_attr(feature = "serialize", serde(default))]
+    since: f32,
+    /// Whether the contributions are held.
+    #[reflect(default)]
+    #[cfg_attr(feature = "serialize", serde(default))]
+    holds: bool,
 }
 
 impl SteerEvery {
     /// Looks every `seconds`.
     #[must_use]
     pub const fn new(seconds: f32) -> Self {
-        Self { seconds, left: None }
+        Self { seconds, left: None, since: 0.0, holds: false }
     }
 
     /// The interval in seconds, made safe.
@@ -44,6 +52,12 @@ impl SteerEvery {
         check::not_negative("seconds", self.seconds, "must be finite and not negative; looks every tick")
     }
 
+    /// Seconds between the last look and this tick's.
+    #[must_use]
+    pub(crate) fn since_look(&self) -> f32 {
+        self.since
+    }
+
     /// Ends a tick of `dt` seconds; answers whether the contributions serve for the next one too.
     pub(crate) fn end_tick(&mut self, dt: f32, id: SteeringId) -> bool {
         let interval = self.interval();
@@ -53,6 +67,8 @@ impl SteerEvery {
         let left = left - dt;
         let hold = left > 0.5 * dt && dt > 0.0;
         self.left = Some(if hold { left } else { (left + interval).max(0.0) });
+        self.since = if self.holds { self.since + dt } else { dt };
+        self.holds = hold;
         hold
     }
 }
@@ -74,6 +90,22 @@ mod tests {
             .collect();
         for tick in 0..5 {
             assert!(first_looks.contains(&tick), "no agent looked again after tick {tick}");
+        }
+    }
+
+    #[test]
+    fn the_time_between_two_looks_is_known() {
+        for seconds in [0.0, 0.05, 0.2] {
+            let mut every = SteerEvery::new(seconds);
+            let (mut last_look, mut held) = (None, false);
+            for tick in 0..100 {
+                if !held {
+                    let expected = last_look.map_or(0.0, |last| (tick - last) as f32 * 0.0625);
+                    assert_eq!(every.since_look(), expected, "every {seconds} s, tick {tick}");
+                    last_look = Some(tick);
+                }
+                held = every.end_tick(0.0625, SteeringId(3));
+            }
         }
     }
 

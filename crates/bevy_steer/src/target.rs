@@ -11,6 +11,7 @@ use crate::{
     agent::{AgentView, SteeringVelocity},
     behavior::{Fault, SteererItem, Steering, check},
     events::Happening,
+    sensing::SteerEvery,
 };
 
 /// What a behaviour is after.
@@ -94,8 +95,7 @@ pub struct TargetMemory<B: Send + Sync + 'static> {
     #[entities]
     entity: Option<Entity>,
     position: Vec3,
-    tick: u64,
-    velocity: Vec3,
+    seen: bool,
     lost: bool,
     #[reflect(ignore)]
     #[cfg_attr(feature = "serialize", serde(skip))]
@@ -104,27 +104,22 @@ pub struct TargetMemory<B: Send + Sync + 'static> {
 
 impl<B: Send + Sync + 'static> Default for TargetMemory<B> {
     fn default() -> Self {
-        Self {
-            entity: None,
-            position: Vec3::ZERO,
-            tick: 0,
-            velocity: Vec3::ZERO,
-            lost: false,
-            behavior: PhantomData,
-        }
+        Self { entity: None, position: Vec3::ZERO, seen: false, lost: false, behavior: PhantomData }
     }
 }
 
 impl<B: Send + Sync + 'static> TargetMemory<B> {
-    /// The velocity of something seen at `position` in `tick`, from where it was seen before.
-    fn measure(&mut self, entity: Entity, position: Vec3, tick: u64, dt: f32) -> Vec3 {
-        let known = self.entity == Some(entity) && self.tick < tick;
-        self.velocity = match tick.saturating_sub(self.tick) as f32 * dt {
-            elapsed if known && elapsed > 0.0 => (position - self.position) / elapsed,
-            _ => Vec3::ZERO,
-        };
-        (self.entity, self.position, self.tick) = (Some(entity), position, tick);
-        self.velocity
+    /// The velocity of something seen at `position`, from where it was seen `elapsed` seconds ago.
+    fn measure(&mut self, entity: Entity, position: Vec3, elapsed: f32) -> Vec3 {
+        let known = self.seen && self.entity == Some(entity) && elapsed > 0.0;
+        let velocity = if known { (position - self.position) / elapsed } else { Vec3::ZERO };
+        (self.entity, self.position, self.seen) = (Some(entity), position, true);
+        velocity
+    }
+
+    /// Forgets where the target was: the next look is a first look.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -157,6 +152,7 @@ impl Targets<'_, '_> {
                     if !(memory.lost && memory.entity == Some(entity)) {
                         steering.send(me, 0, Happening::TargetLost(entity));
                         memory.entity = Some(entity);
+                        memory.seen = false;
                         memory.lost = true;
                     }
                     return None;
@@ -165,7 +161,10 @@ impl Targets<'_, '_> {
                 let position = view.plane.project(transform.translation);
                 let velocity = match velocity {
                     Some(velocity) => view.plane.project(velocity.0),
-                    None => memory.measure(entity, position, steering.tick(), view.dt),
+                    None => {
+                        let elapsed = me.every.map_or(view.dt, SteerEvery::since_look);
+                        memory.measure(entity, position, elapsed)
+                    }
                 };
                 (position.is_finite() && velocity.is_finite()).then_some(TargetView {
                     position,

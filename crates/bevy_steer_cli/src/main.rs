@@ -1,2 +1,7 @@
-//! steer
-fn main() {}
+//! `steer`: runs scenes without a window.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bevy_steer_cli::args::main()
+}

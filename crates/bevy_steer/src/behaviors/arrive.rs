@@ -189,7 +189,10 @@ pub(super) fn can_rest(view: &AgentView, distance: f32, tolerance: f32) -> bool 
 pub struct ArriveState {
     settled: bool,
     told: bool,
-    key: u32,
+    /// The target where it is an entity; else `point` names it.
+    #[entities]
+    entity: Option<Entity>,
+    point: u32,
     target: Vec3,
     place: Vec3,
     nearest: f32,
@@ -205,7 +208,14 @@ impl ArriveState {
 
     /// The target as a number, equal for agents with the same target; never 0 once a target is known.
     pub(crate) const fn key(&self) -> u32 {
-        self.key
+        match self.entity {
+            // Computed, so that it follows an entity that gets another number when a scene is loaded.
+            Some(entity) => match mix(entity.to_bits()) as u32 {
+                0 => 1,
+                key => key,
+            },
+            None => self.point,
+        }
     }
 
     fn settle(&mut self, view: &AgentView, target: Vec3) {
@@ -235,15 +245,16 @@ fn for_each_companion(
     });
 }
 
-fn target_key(target: &SteeringTarget, seen: &TargetView) -> u32 {
+/// The fresh state of an agent after `target`.
+fn state_for(target: &SteeringTarget, seen: &TargetView) -> ArriveState {
     let bits = match (target, seen.entity) {
-        (_, Some(entity)) => mix(entity.to_bits()),
+        (_, Some(_)) => 0,
         (SteeringTarget::Point(p), None) => {
             p.to_array().iter().fold(1, |hash, x| mix(hash ^ u64::from(x.to_bits())))
         }
         (_, None) => 1,
     };
-    (bits as u32).max(1)
+    ArriveState { entity: seen.entity, point: (bits as u32).max(1), ..default() }
 }
 
 /// Whether others keep this agent from coming nearer, so that where it is counts as arrived.
@@ -263,7 +274,7 @@ fn settles_in_crowd(
     let patience = (2.0 * (view.radius * view.mass / view.max_force).sqrt()).max(0.5);
     let stuck = state.stuck >= patience && distance <= slowing_radius;
     let mut settles = false;
-    for_each_companion(state.key, view, me, grid, |neighbor, radii| {
+    for_each_companion(state.key(), view, me, grid, |neighbor, radii| {
         let next_to = neighbor.distance_squared <= (NEXT_TO * radii) * (NEXT_TO * radii);
         let nearer = neighbor.position.distance_squared(state.target) < distance * distance;
         settles |= (neighbor.settled && nearer && next_to) || stuck;
@@ -280,9 +291,9 @@ pub(crate) fn steer(
         if let Some(view) = steering.view(&me)
             && let Some(target) = targets.resolve(&behavior.target, &mut memory, &me, &view, &steering)
         {
-            let key = target_key(&behavior.target, &target);
-            if state.key != key {
-                *state = ArriveState { key, ..default() };
+            let fresh = state_for(&behavior.target, &target);
+            if (state.entity, state.point) != (fresh.entity, fresh.point) {
+                *state = fresh;
             }
             update(&mut me, behavior, &mut state, &view, &target, &steering);
         }
@@ -315,7 +326,12 @@ fn update(
                 && !in_company(state, view, me, steering));
         if woken {
             let moved = follows || target.position.distance(state.target) > tolerance;
-            *state = ArriveState { key: state.key, told: state.told && !moved, ..default() };
+            *state = ArriveState {
+                entity: state.entity,
+                point: state.point,
+                told: state.told && !moved,
+                ..default()
+            };
         }
     }
     if !state.settled && !follows {
@@ -347,7 +363,7 @@ fn update(
 /// Whether anybody with the same target is near.
 fn in_company(state: &ArriveState, view: &AgentView, me: &SteererItem, steering: &Steering) -> bool {
     let mut company = false;
-    for_each_companion(state.key, view, me.entity, steering.grid(), |_, _| company = true);
+    for_each_companion(state.key(), view, me.entity, steering.grid(), |_, _| company = true);
     company
 }
 

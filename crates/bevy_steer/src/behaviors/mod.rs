@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use crate::{behavior::SteeringApp, schedule::SteeringSystems, target::TargetMemory};
+use crate::{behavior::SteeringApp, schedule::SteeringSystems};
 
 mod arrive;
 mod brake;
@@ -52,11 +52,5 @@ pub(crate) fn register(app: &mut App) {
         .register_type::<FeelerState>()
         .register_type::<OffsetPursueState>()
         .register_type::<PathProgress>()
-        .register_type::<WanderState>()
-        .register_type::<TargetMemory<Seek>>()
-        .register_type::<TargetMemory<Flee>>()
-        .register_type::<TargetMemory<Arrive>>()
-        .register_type::<TargetMemory<Pursue>>()
-        .register_type::<TargetMemory<Evade>>()
-        .register_type::<TargetMemory<OffsetPursue>>();
+        .register_type::<WanderState>();
 }
