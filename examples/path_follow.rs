@@ -39,7 +39,7 @@ impl Maze {
         for x in (4..WIDTH - 2).step_by(5) {
             for y in 0..HEIGHT {
                 let gap = if (x / 5) % 2 == 0 { y < 3 } else { y >= HEIGHT - 3 };
-                walls[(y * WIDTH + x) as usize] = !gap && y != 6;
+                walls[(y * WIDTH + x) as usize] = !gap;
             }
         }
         for (x, y) in [(2, 9), (7, 3), (12, 9), (17, 3), (22, 8), (11, 4), (16, 10)] {

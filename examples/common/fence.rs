@@ -52,8 +52,9 @@ fn fence(steering: Steering, mut agents: Query<(Steerer, &Fence)>) {
             let soon = view.position + view.velocity * fence.ahead;
             let outside = view.plane.project(soon - soon.clamp(-fence.half, fence.half));
             if let Some(outward) = outside.try_normalize() {
-                let along = view.velocity.reject_from_normalized(outward);
-                let desired = (along - outward * view.max_speed).clamp_length_max(view.max_speed);
+                // Mostly inwards, so that it leaves the edge instead of sliding along it.
+                let along = view.velocity.reject_from_normalized(outward).normalize_or_zero();
+                let desired = (along * 0.5 - outward).normalize_or_zero() * view.max_speed;
                 let share = (outside.length() / view.max_speed.max(1e-3)).min(1.0);
                 me.accumulator.desire(
                     Fence::ID,

@@ -51,7 +51,7 @@ fn show(
             egui::Frame::window(ui.style()).show(ui, |ui| {
                 ui.strong(title);
                 if help.open {
-                    ui.label(help.text);
+                    ui.colored_label(egui::Color32::from_gray(200), help.text);
                     ui.weak("Space: pause   H: hide this   Esc: quit");
                 } else {
                     ui.weak("H: help");
@@ -94,7 +94,8 @@ fn point(
     }
 }
 
-/// One line of figures about all agents.
+/// One line of figures about all agents, as `steer run --metrics` prints them.
 pub fn metrics_line(world: &mut World) -> String {
-    format!("{{\"state_hash\":\"{:016x}\"}}", bevy_steer::steering_hash(world))
+    let metrics = bevy_steer::measure(world);
+    serde_json::to_string(&metrics).unwrap_or_else(|error| error.to_string())
 }

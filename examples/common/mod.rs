@@ -12,7 +12,6 @@ use bevy::{
     log::LogPlugin,
     prelude::*,
     render::{RenderPlugin, settings::WgpuSettings},
-    time::TimeUpdateStrategy,
     window::{ExitCondition, PresentMode},
     winit::WinitPlugin,
 };
@@ -69,6 +68,7 @@ pub fn run(name: &'static str, help: &'static str, build: impl FnOnce(&mut App))
         EguiPlugin::default(),
         SteeringPlugins::default(),
         SteeringInterpolationPlugin,
+        bevy_steer::SteeringMetricsPlugin,
         FencePlugin,
     ))
     .insert_resource(Time::<Fixed>::from_hz(HZ))
@@ -79,8 +79,6 @@ pub fn run(name: &'static str, help: &'static str, build: impl FnOnce(&mut App))
     if surface == args::Surface::Window {
         app.init_resource::<Canvas>();
     } else {
-        // One tick per frame, however long drawing takes.
-        app.insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
         headless::plugin(&mut app, name, &args, surface);
     }
     build(&mut app);
@@ -99,10 +97,10 @@ pub fn camera_2d(commands: &mut Commands, canvas: &Canvas, height: f32) -> Entit
 /// Spawns a 3D camera that looks from `eye` to `center`, a sun and some ambient light.
 pub fn camera_3d(commands: &mut Commands, canvas: &Canvas, eye: Vec3, center: Vec3) -> Entity {
     commands.spawn((
-        DirectionalLight { illuminance: 9_000.0, ..default() },
+        DirectionalLight { illuminance: 6_500.0, ..default() },
         Transform::default().looking_to(Vec3::new(-1.0, -2.5, -1.5), Vec3::Y),
     ));
-    commands.insert_resource(GlobalAmbientLight { brightness: 500.0, ..default() });
+    commands.insert_resource(GlobalAmbientLight { brightness: 350.0, ..default() });
     canvas.spawn(
         commands,
         (

@@ -240,7 +240,9 @@ mod tests {
         let mut rng = crate::AgentRng::seeded(crate::SteeringSeed(1), SteeringId(1), 1);
         let agents: Vec<(Vec3, f32)> = (0..300)
             .map(|_| {
-                (Vec3::new(rng.signed(), rng.signed(), 0.0) * 20.0, 0.1 + 0.8 * rng.signed().abs().powi(4))
+                let at = Vec3::new(rng.signed(), rng.signed(), 0.0) * 20.0;
+                let size = rng.signed();
+                (at, 0.1 + 0.8 * size * size * size * size)
             })
             .collect();
         for &(position, radius) in &agents {
