@@ -1,5 +1,7 @@
 //! What a behaviour is, and the public call that registers one; the built-in behaviours use it too.
 
+use core::any::TypeId;
+
 use bevy::{
     ecs::{
         component::Mutable,
@@ -82,10 +84,17 @@ pub trait SteeringBehavior: Component<Mutability = Mutable> + Reflect + GetTypeR
     }
 }
 
+/// Marks reflected fields that a behaviour or integration keeps for itself, so that panels leave them alone:
+/// `#[reflect(@InternalState)]`.
+#[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[type_path = "bevy_steer"]
+pub struct InternalState;
+
 /// The behaviours that an app knows, by id.
 #[derive(Resource, Debug, Default)]
 pub struct SteeringBehaviors {
     names: HashMap<BehaviorId, &'static str>,
+    components: HashMap<BehaviorId, TypeId>,
 }
 
 impl SteeringBehaviors {
@@ -103,7 +112,14 @@ impl SteeringBehaviors {
         all
     }
 
-    fn insert(&mut self, id: BehaviorId, name: &'static str) {
+    /// The type of a behaviour's component.
+    #[must_use]
+    pub fn component(&self, id: BehaviorId) -> Option<TypeId> {
+        self.components.get(&id).copied()
+    }
+
+    fn insert(&mut self, id: BehaviorId, name: &'static str, component: TypeId) {
+        self.components.insert(id, component);
         match self.names.insert(id, name) {
             Some(other) if other != name => {
                 log::error!("the steering behaviours {other} and {name} share one id: rename one of them");
@@ -133,7 +149,7 @@ impl SteeringApp for App {
         systems: ScheduleConfigs<ScheduleSystem>,
     ) -> &mut Self {
         self.init_resource::<SteeringSchedule>().init_resource::<SteeringBehaviors>();
-        self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME);
+        self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME, TypeId::of::<B>());
         let schedule = self.world().resource::<SteeringSchedule>().0;
         self.register_type::<B>()
             .add_systems(
