@@ -17,6 +17,7 @@ use bevy::{
 };
 use bevy_egui::EguiPlugin;
 use bevy_steer::{SteeringInterpolationPlugin, prelude::*};
+use bevy_steer_debug::{SteeringOverlayPlugin, SteeringPanelPlugin, SteeringTimePlugin};
 use clap::Parser;
 
 pub use args::Args;
@@ -70,6 +71,9 @@ pub fn run(name: &'static str, help: &'static str, build: impl FnOnce(&mut App))
         SteeringInterpolationPlugin,
         bevy_steer::SteeringMetricsPlugin,
         FencePlugin,
+        SteeringOverlayPlugin,
+        SteeringTimePlugin,
+        SteeringPanelPlugin,
     ))
     .insert_resource(Time::<Fixed>::from_hz(HZ))
     .insert_resource(ClearColor(Palette::BACKGROUND))

@@ -118,10 +118,17 @@ pub trait SteeringBehavior:
     }
 }
 
+/// Marks reflected fields that a behaviour or integration keeps for itself, so that panels leave them alone:
+/// `#[reflect(@InternalState)]`.
+#[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[type_path = "bevy_steer"]
+pub struct InternalState;
+
 /// The behaviours that an app knows, by id.
 #[derive(Resource, Debug, Default)]
 pub struct SteeringBehaviors {
     names: HashMap<BehaviorId, &'static str>,
+    components: HashMap<BehaviorId, TypeId>,
 }
 
 impl SteeringBehaviors {
@@ -139,7 +146,14 @@ impl SteeringBehaviors {
         all
     }
 
-    fn insert(&mut self, id: BehaviorId, name: &'static str) {
+    /// The type of a behaviour's component.
+    #[must_use]
+    pub fn component(&self, id: BehaviorId) -> Option<TypeId> {
+        self.components.get(&id).copied()
+    }
+
+    fn insert(&mut self, id: BehaviorId, name: &'static str, component: TypeId) {
+        self.components.insert(id, component);
         match self.names.insert(id, name) {
             Some(other) if other != name => {
                 log::error!("the steering behaviours {other} and {name} share one id: rename one of them");
@@ -169,7 +183,7 @@ impl SteeringApp for App {
         systems: ScheduleConfigs<ScheduleSystem>,
     ) -> &mut Self {
         self.init_resource::<SteeringSchedule>().init_resource::<SteeringBehaviors>();
-        self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME);
+        self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME, TypeId::of::<B>());
         let schedule = self.world().resource::<SteeringSchedule>().0;
         check_faults::<B>(self, B::fault);
         self.register_type::<TargetMemory<B>>()

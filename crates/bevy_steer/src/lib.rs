@@ -79,7 +79,7 @@ pub use crate::{
     },
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
     behavior::{
-        Fault, ReflectFault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior,
+        Fault, InternalState, ReflectFault, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior,
         SteeringBehaviors, check,
     },
     behaviors::*,

@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 
 use crate::{
-    behavior::{Fault, check},
+    behavior::{Fault, InternalState, check},
     rng::{SteeringId, mix},
 };
 
@@ -20,7 +20,7 @@ pub struct SteerEvery {
     #[reflect(@0.0_f32..=1.0_f32)]
     pub seconds: f32,
     /// Seconds until the next look; `None` before the first, which happens at once.
-    #[reflect(default)]
+    #[reflect(default, @InternalState)]
     #[cfg_attr(feature = "serialize", serde(default))]
     left: Option<f32>,
     /// Seconds from the last look to the next tick.

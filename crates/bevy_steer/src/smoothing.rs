@@ -2,7 +2,7 @@
 
 use bevy::{math::ops, prelude::*};
 
-use crate::behavior::{Fault, check};
+use crate::behavior::{Fault, InternalState, check};
 
 /// Ticks per second at which [`SteeringSmoothing`]'s alpha is stated.
 const STATED_HZ: f32 = 60.0;
@@ -16,7 +16,7 @@ pub struct SteeringSmoothing {
     /// Share of the new force, from 0 (never changes) to 1 (no smoothing); 0.3 by default.
     #[reflect(@0.0_f32..=1.0_f32)]
     pub alpha: f32,
-    #[reflect(default)]
+    #[reflect(default, @InternalState)]
     #[cfg_attr(feature = "serialize", serde(default))]
     previous: Option<Vec3>,
 }

@@ -2,6 +2,8 @@
 
 use bevy::prelude::*;
 
+use crate::behavior::InternalState;
+
 /// Watches whether an agent that wants to move gets anywhere; every agent has one.
 ///
 /// The agent stalls when its output has wanted more than a tenth of `max_speed` for `after` seconds, and it has stayed
@@ -15,7 +17,9 @@ pub struct StallWatch {
     /// Seconds without progress; 2 by default, infinite never.
     #[reflect(@0.1_f32..=10.0_f32)]
     pub after: f32,
+    #[reflect(@InternalState)]
     place: Vec3,
+    #[reflect(@InternalState)]
     waited: f32,
 }
 

@@ -29,6 +29,7 @@ pub enum SteeringTarget {
         /// The [`SteeringGroup`](crate::SteeringGroup) to look for.
         group: u32,
         /// How far to look, in units.
+        #[reflect(@0.0_f32..=50.0_f32)]
         radius: f32,
     },
 }

@@ -110,7 +110,7 @@ pub enum SlowingRadius {
     #[default]
     Auto,
     /// Units. Below `4 · max_speed · mass · reaction_time` the agent overshoots.
-    Fixed(f32),
+    Fixed(#[reflect(@0.0_f32..=20.0_f32)] f32),
 }
 
 impl SlowingRadius {
