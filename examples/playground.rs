@@ -6,11 +6,12 @@ mod common;
 
 use bevy::{color::Alpha, prelude::*};
 use bevy_steer::{OffsetPursue, PathMode, TurnLimit, prelude::*};
+use bevy_steer_debug::{SteeringOverlays, SteeringSelection};
 use common::{Canvas, Fence, Look, Palette, Pointer, camera_2d, heading, scatter};
 
 const HELP: &str = "The gold target follows the mouse. T: it hops by itself instead.\n\
                     Click an agent to tune it, its group or all in the panel.";
-const HALF: Vec3 = Vec3::new(26.0, 17.5, 0.0);
+const HALF: Vec3 = Vec3::new(25.0, 17.5, 0.0);
 
 /// The groups of the scene; their number is the agents' [`SteeringGroup`].
 const GROUPS: [(&str, Color); 9] = [
@@ -83,6 +84,8 @@ fn setup(
     canvas: Res<Canvas>,
     mut look: ResMut<Look>,
     mut materials: ResMut<Assets<ColorMaterial>>,
+    mut selection: ResMut<SteeringSelection>,
+    mut overlays: ResMut<SteeringOverlays>,
 ) {
     // The scene lies left of the panel.
     let camera = camera_2d(&mut commands, &canvas, 38.0);
@@ -97,7 +100,8 @@ fn setup(
         .id();
     let mut spawner =
         Spawner { commands: &mut commands, look: &mut look, materials: &mut materials, spawned: 0 };
-    for _ in 0..8 {
+    let first = spawner.agent(0, 1.0, (Arrive::new(target), Separation::default()));
+    for _ in 0..7 {
         spawner.agent(0, 1.0, (Arrive::new(target), Separation::default()));
     }
     for _ in 0..2 {
@@ -149,6 +153,16 @@ fn setup(
         spawner.agent(8, 0.8, FlockMember::default());
     }
     spawn_obstacles(&mut commands);
+    // Something to look at before the first click.
+    selection.entity = Some(first);
+    *overlays = SteeringOverlays {
+        velocity: true,
+        contributions: true,
+        feelers: true,
+        radii: true,
+        targets: true,
+        ..default()
+    };
 }
 
 fn spawn_obstacles(commands: &mut Commands) {

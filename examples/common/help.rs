@@ -2,6 +2,7 @@
 
 use bevy::{prelude::*, window::PrimaryWindow};
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
+use bevy_steer_debug::{SteeringPanel, SteeringTimeControl, SteeringTimeKeys};
 
 /// Where the mouse is.
 #[derive(Resource, Default)]
@@ -20,6 +21,10 @@ struct Help {
 }
 
 pub fn plugin(app: &mut App, name: &'static str, text: &'static str) {
+    let mut time = app.world_mut().resource_mut::<SteeringTimeControl>();
+    time.keys = SteeringTimeKeys { pause: Some(KeyCode::Space), ..SteeringTimeKeys::USUAL };
+    // The playground is about the panel; elsewhere it would hide what there is to see.
+    app.world_mut().resource_mut::<SteeringPanel>().visible = name == "playground";
     app.insert_resource(Help { name, text, open: true })
         .init_resource::<Pointer>()
         .add_systems(PreUpdate, point)
@@ -52,7 +57,7 @@ fn show(
                 ui.strong(title);
                 if help.open {
                     ui.colored_label(egui::Color32::from_gray(200), help.text);
-                    ui.weak("Space: pause   H: hide this   Esc: quit");
+                    ui.weak("Tab: panel   Space: pause   . : one tick   [ ]: slower, faster   H: hide this   Esc: quit");
                 } else {
                     ui.weak("H: help");
                 }
@@ -65,14 +70,14 @@ fn show(
 fn keys(
     keys: Res<ButtonInput<KeyCode>>,
     mut help: ResMut<Help>,
-    mut time: ResMut<Time<Virtual>>,
+    mut panel: ResMut<SteeringPanel>,
     mut exit: MessageWriter<AppExit>,
 ) {
     if keys.just_pressed(KeyCode::KeyH) {
         help.open = !help.open;
     }
-    if keys.just_pressed(KeyCode::Space) {
-        if time.is_paused() { time.unpause() } else { time.pause() }
+    if keys.just_pressed(KeyCode::Tab) {
+        panel.visible = !panel.visible;
     }
     if keys.just_pressed(KeyCode::Escape) {
         exit.write(AppExit::Success);
