@@ -1,6 +1,6 @@
 //! Arrive: to a target, and to rest there.
 
-use bevy::prelude::*;
+use bevy::{ecs::entity::MapEntities, prelude::*};
 
 use crate::{
     accumulator::BehaviorId,
@@ -189,7 +189,8 @@ pub(super) fn can_rest(view: &AgentView, distance: f32, tolerance: f32) -> bool 
 pub struct ArriveState {
     settled: bool,
     told: bool,
-    key: u32,
+    #[entities]
+    aim: Aim,
     target: Vec3,
     place: Vec3,
     nearest: f32,
@@ -204,13 +205,30 @@ impl ArriveState {
     }
 
     /// The target as a number, equal for agents with the same target; never 0 once a target is known.
-    pub(crate) const fn key(&self) -> u32 {
-        self.key
+    pub(crate) fn key(&self) -> u32 {
+        match self.aim {
+            Aim::Nothing => 0,
+            Aim::Entity(entity) => (mix(entity.to_bits()) as u32).max(1),
+            Aim::Point(bits) => bits,
+        }
     }
 
     fn settle(&mut self, view: &AgentView, target: Vec3) {
         (self.settled, self.target, self.place) = (true, target, view.position);
     }
+}
+
+/// What an agent is arriving at: what makes a crowd of those who share it. An entity is kept as such, so that it is still
+/// the same after saving and loading.
+#[derive(Reflect, Debug, Clone, Copy, PartialEq, Default, MapEntities)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
+#[type_path = "bevy_steer"]
+enum Aim {
+    #[default]
+    Nothing,
+    Entity(#[entities] Entity),
+    /// A point, as a number.
+    Point(u32),
 }
 
 /// Sums of two agents' radii at which one counts as next to the other.
@@ -235,15 +253,15 @@ fn for_each_companion(
     });
 }
 
-fn target_key(target: &SteeringTarget, seen: &TargetView) -> u32 {
-    let bits = match (target, seen.entity) {
-        (_, Some(entity)) => mix(entity.to_bits()),
+fn aim_at(target: &SteeringTarget, seen: &TargetView) -> Aim {
+    match (target, seen.entity) {
+        (_, Some(entity)) => Aim::Entity(entity),
         (SteeringTarget::Point(p), None) => {
-            p.to_array().iter().fold(1, |hash, x| mix(hash ^ u64::from(x.to_bits())))
+            let bits = p.to_array().iter().fold(1, |hash, x| mix(hash ^ u64::from(x.to_bits())));
+            Aim::Point((bits as u32).max(1))
         }
-        (_, None) => 1,
-    };
-    (bits as u32).max(1)
+        (_, None) => Aim::Nothing,
+    }
 }
 
 /// Whether others keep this agent from coming nearer, so that where it is counts as arrived.
@@ -263,7 +281,7 @@ fn settles_in_crowd(
     let patience = (2.0 * (view.radius * view.mass / view.max_force).sqrt()).max(0.5);
     let stuck = state.stuck >= patience && distance <= slowing_radius;
     let mut settles = false;
-    for_each_companion(state.key, view, me, grid, |neighbor, radii| {
+    for_each_companion(state.key(), view, me, grid, |neighbor, radii| {
         let next_to = neighbor.distance_squared <= (NEXT_TO * radii) * (NEXT_TO * radii);
         let nearer = neighbor.position.distance_squared(state.target) < distance * distance;
         settles |= (neighbor.settled && nearer && next_to) || stuck;
@@ -280,9 +298,9 @@ pub(crate) fn steer(
         if let Some(view) = steering.view(&me)
             && let Some(target) = targets.resolve(&behavior.target, &mut memory, &me, &view, &steering)
         {
-            let key = target_key(&behavior.target, &target);
-            if state.key != key {
-                *state = ArriveState { key, ..default() };
+            let aim = aim_at(&behavior.target, &target);
+            if state.aim != aim {
+                *state = ArriveState { aim, ..default() };
             }
             update(&mut me, behavior, &mut state, &view, &target, &steering);
         }
@@ -315,7 +333,7 @@ fn update(
                 && !in_company(state, view, me, steering));
         if woken {
             let moved = follows || target.position.distance(state.target) > tolerance;
-            *state = ArriveState { key: state.key, told: state.told && !moved, ..default() };
+            *state = ArriveState { aim: state.aim, told: state.told && !moved, ..default() };
         }
     }
     if !state.settled && !follows {
@@ -347,7 +365,7 @@ fn update(
 /// Whether anybody with the same target is near.
 fn in_company(state: &ArriveState, view: &AgentView, me: &SteererItem, steering: &Steering) -> bool {
     let mut company = false;
-    for_each_companion(state.key, view, me.entity, steering.grid(), |_, _| company = true);
+    for_each_companion(state.key(), view, me.entity, steering.grid(), |_, _| company = true);
     company
 }
 
