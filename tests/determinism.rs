@@ -96,11 +96,8 @@ fn one_two_and_eight_threads_give_the_same_bits() {
         .flat_map(|threads| {
             let program = std::env::current_exe().expect("this program");
             let arguments = ["--exact", "--nocapture", "determinism::child_process"];
-            let output = Command::new(program)
-                .args(arguments)
-                .env(THREADS, threads)
-                .output()
-                .expect("the child runs");
+            let output =
+                Command::new(program).args(arguments).env(THREADS, threads).output().expect("the child runs");
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let errors = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{threads} threads: {text}{errors}");
@@ -156,7 +153,8 @@ fn the_scene_is_alive() {
             .get_with_short_type_path(name)
             .and_then(|r| r.data::<ReflectComponent>())
             .unwrap_or_else(|| panic!("{name} is registered"));
-        let used = scene.entities.iter().filter(|&&e| world.get_entity(e).is_ok_and(|e| component.contains(e)));
+        let used =
+            scene.entities.iter().filter(|&&e| world.get_entity(e).is_ok_and(|e| component.contains(e)));
         assert!(used.count() > 0, "{name} is missing in the scene");
     }
 }

@@ -122,7 +122,9 @@ fn case_06_weights_that_make_no_sense_are_no_weights_and_are_told_once() {
         let feeler = sim.agent(Vec3::Y * 130.0, ObstacleFeeler::default().with_weight(value));
         let before: Vec<Vec3> = sick.iter().map(|&(_, e)| sim.position(e)).collect();
         sim.ticks(60);
-        for ((name, agent), before) in sick.iter().zip(before).chain([(&("ObstacleFeeler", feeler), Vec3::Y * 130.0)]) {
+        for ((name, agent), before) in
+            sick.iter().zip(before).chain([(&("ObstacleFeeler", feeler), Vec3::Y * 130.0)])
+        {
             assert_eq!(sim.position(*agent), before, "{name} {value}: ignored");
             let warnings = sim.app.world().resource::<SteeringWarnings>();
             let told = warnings.iter().filter(|w| w.entity == *agent);

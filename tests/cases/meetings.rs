@@ -22,7 +22,10 @@ fn case_22_separation_still_acts_when_an_obstacle_comes_ahead() {
         for tick in 0..300 {
             sim.tick();
             let distance = sim.position(a).distance(sim.position(b));
-            assert!(distance >= start - 1e-5, "offset {offset}, tick {tick}: {distance} apart, {start} before");
+            assert!(
+                distance >= start - 1e-5,
+                "offset {offset}, tick {tick}: {distance} apart, {start} before"
+            );
             passed = passed.max(sim.position(a).x.min(sim.position(b).x));
         }
         assert!(passed > 10.0, "offset {offset}: both get past, at {passed}");

@@ -13,7 +13,10 @@ fn case_52_three_agents_spawned_in_any_order() {
             for id in order {
                 let place = Vec3::new(id as f32, (id * id) as f32 * 0.5, 0.7 * id as f32);
                 let behaviors = (FlockMember::default(), Wander::new(), Separation::default());
-                sim.agent(place, (SteeringId(id), behaviors, ObstacleFeeler::default(), FaceVelocity::default()));
+                sim.agent(
+                    place,
+                    (SteeringId(id), behaviors, ObstacleFeeler::default(), FaceVelocity::default()),
+                );
             }
             for i in order {
                 sim.thing(Vec3::splat(3.0 + i as f32), Obstacle::Sphere { radius: 1.0 });
@@ -56,7 +59,8 @@ fn case_08_nobody_is_his_own_neighbour() {
         let mut sim = Sim::new(60.0).with_plane(plane);
         let nearest = SteeringTarget::Nearest { group: 0, radius: 50.0 };
         let flock = FlockMember { cruise_weight: 0.0, ..default() };
-        let one = sim.agent(Vec3::ZERO, (flock, Separation::new(9.0), Seek::new(nearest), Evade::new(nearest)));
+        let one =
+            sim.agent(Vec3::ZERO, (flock, Separation::new(9.0), Seek::new(nearest), Evade::new(nearest)));
         sim.thing(Vec3::X, ());
         sim.ticks(3);
         assert_eq!((sim.force(one), sim.velocity(one)), (Vec3::ZERO, Vec3::ZERO), "{plane:?}");

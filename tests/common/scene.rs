@@ -181,9 +181,15 @@ impl Scene {
         };
         match tick {
             // Behaviours go and come, also those whose contributions are held.
-            50 => every(17, &mut |mut me| { me.remove::<(Seek, FlockMember)>(); }),
-            70 => every(19, &mut |mut me| { me.insert((Disabled, Wander::new())); }),
-            110 => every(19, &mut |mut me| { me.remove::<Disabled>(); }),
+            50 => every(17, &mut |mut me| {
+                me.remove::<(Seek, FlockMember)>();
+            }),
+            70 => every(19, &mut |mut me| {
+                me.insert((Disabled, Wander::new()));
+            }),
+            110 => every(19, &mut |mut me| {
+                me.remove::<Disabled>();
+            }),
             // Paths are replaced.
             120 => every(3, &mut |mut me| {
                 if let Some(mut path) = me.get_mut::<PathFollow>() {
