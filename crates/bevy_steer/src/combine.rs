@@ -35,14 +35,13 @@ const SILENT_SQUARED: f32 = 1e-4;
 #[must_use]
 pub fn truncate(v: Vec3, max: f32) -> Vec3 {
     let squared = v.length_squared();
-    if squared <= max * max {
-        v
-    } else if squared.is_finite() {
-        v * (max / squared.sqrt())
-    } else {
-        // The square overflowed; bring the vector into range first.
-        (v / v.abs().max_element()).normalize_or_zero() * max
+    if squared.is_finite() {
+        return if squared <= max * max { v } else { v * (max / squared.sqrt()) };
     }
+    // The square overflowed; bring the vector into range first.
+    let largest = v.abs().max_element();
+    let scaled = v / largest;
+    if scaled.length() <= max / largest { v } else { scaled.normalize_or_zero() * max }
 }
 
 /// Share of `max_force` that does not move an agent that wants to rest: static friction, without which a settled crowd
@@ -215,6 +214,9 @@ mod tests {
             assert!(force.is_finite() && force.z == 0.0, "{mode:?} {force}");
         }
         assert!(truncate(Vec3::splat(3e38), 2.0).length() <= 2.0 + 1e-6);
+        let huge = truncate(Vec3::X * 1e30, 1e25);
+        assert!((huge.x / 1e25 - 1.0).abs() < 1e-5, "also where both squares overflow: {huge}");
+        assert_eq!(truncate(Vec3::X * 1e24, 1e25), Vec3::X * 1e24);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
     smoothing::SteeringSmoothing,
     stall::StallWatch,
     turn_limit::{TurnLimit, limit_turn},
-    warnings::SteeringWarnings,
+    warnings::{CONTRIBUTION, SteeringWarnings},
 };
 
 /// What steering decided in the last tick.
@@ -86,7 +86,7 @@ pub(crate) fn integrate(
         if let Some(id) = me.accumulator.take_rejected() {
             let name = behaviors.name(id).unwrap_or("an unregistered behaviour");
             let what = "value or weight not finite, or weight negative; the contribution is dropped";
-            warnings.warn(me.entity, name, "contribution", &id, what);
+            warnings.warn(me.entity, name, CONTRIBUTION, &id, what);
         }
         if !me.transform.translation.is_finite() {
             let what = "not finite; the agent is left out until it is";
@@ -130,7 +130,8 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
             smoothing.reset();
         }
     } else if let Some(smoothing) = &mut me.smoothing {
-        force = smoothing.apply(force, view.dt);
+        // The limit or the plane may have changed since the forces that are remembered.
+        force = truncate(view.plane.project(smoothing.apply(force, view.dt)), view.max_force);
     }
     let desired_velocity = truncate(view.velocity + force * view.relaxation(), view.max_speed);
     *me.output = SteeringOutput { force, desired_velocity: if stop { Vec3::ZERO } else { desired_velocity } };
@@ -146,6 +147,7 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
     if let Some(turn) = me.turn
         && !stop
         && view.mass.is_finite()
+        && view.dt > 0.0
     {
         let heading = if view.velocity.length_squared() > 1e-8 {
             view.velocity.normalize()

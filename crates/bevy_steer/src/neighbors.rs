@@ -279,7 +279,9 @@ pub(crate) fn build_grid(
     records.clear();
     reaches.clear();
     let mut used = [false; 3];
-    for (entity, id, agent, transform, velocity, group, flock, separation, arrive, plane) in &agents {
+    // Who is left out does not count at all: not even the size of the cells, which orders sums, may depend on him.
+    let placed = agents.iter().filter(|agent| agent.3.translation.is_finite());
+    for (entity, id, agent, transform, velocity, group, flock, separation, arrive, plane) in placed {
         used[plane.copied().unwrap_or(defaults.plane).index()] = true;
         let sane = |x: f32| if x.is_finite() && x > 0.0 { x } else { 0.0 };
         let velocity = if velocity.is_finite() { velocity.0 } else { Vec3::ZERO };

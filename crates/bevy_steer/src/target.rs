@@ -9,7 +9,7 @@ use bevy::{
 
 use crate::{
     agent::{AgentView, SteeringVelocity},
-    behavior::{Fault, SteererItem, Steering, check},
+    behavior::{Fault, SteererItem, Steering, SteeringBehavior, check},
     events::Happening,
     sensing::SteerEvery,
 };
@@ -133,7 +133,7 @@ pub struct Targets<'w, 's> {
 impl Targets<'_, '_> {
     /// The target as it is now; `None` if there is none. The loss of a target entity is told once, by
     /// [`TargetLost`](crate::TargetLost).
-    pub fn resolve<B: Send + Sync + 'static>(
+    pub fn resolve<B: SteeringBehavior>(
         &self,
         target: &SteeringTarget,
         memory: &mut TargetMemory<B>,
@@ -151,7 +151,8 @@ impl Targets<'_, '_> {
             SteeringTarget::Entity(entity) => {
                 let Ok((transform, velocity)) = self.entities.get(entity) else {
                     if !(memory.lost && memory.entity == Some(entity)) {
-                        steering.send(me, 0, Happening::TargetLost(entity));
+                        // Several behaviours may lose theirs in one tick; entity numbers depend on storage.
+                        steering.send(me, B::ID.get(), Happening::TargetLost(entity));
                         memory.entity = Some(entity);
                         memory.seen = false;
                         memory.lost = true;

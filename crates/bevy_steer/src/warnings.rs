@@ -33,6 +33,9 @@ pub struct SteeringWarnings {
     log: Vec<SteeringWarning>,
 }
 
+/// The field by which integration names what a behaviour wrote.
+pub(crate) const CONTRIBUTION: &str = "contribution";
+
 /// Warnings that are kept for reading; later ones are only logged.
 const KEPT: usize = 256;
 
@@ -69,8 +72,15 @@ pub(crate) fn tell_warnings(mut warnings: ResMut<SteeringWarnings>, names: Query
     let SteeringWarnings { threads, fresh, told, log } = &mut *warnings;
     threads.drain_into(fresh);
     fresh.sort_unstable_by_key(|w| (w.entity.index_u32(), w.component, w.field));
-    for warning in fresh.drain(..) {
-        if told.insert((warning.entity, warning.component, warning.field)) {
+    // A field that is named explains the contribution that it spoils.
+    let names_field = |w: &SteeringWarning| w.field != CONTRIBUTION;
+    let explained: Vec<bool> = fresh
+        .chunk_by(|a, b| (a.entity, a.component) == (b.entity, b.component))
+        .flat_map(|same| core::iter::repeat_n(same.iter().any(names_field), same.len()))
+        .collect();
+    for (warning, explained) in fresh.drain(..).zip(explained) {
+        let first = told.insert((warning.entity, warning.component, warning.field));
+        if first && !(explained && warning.field == CONTRIBUTION) {
             match names.get(warning.entity) {
                 Ok(name) => log::warn!("{name} {warning}"),
                 Err(_) => log::warn!("{warning}"),
@@ -87,6 +97,22 @@ mod tests {
     use bevy::ecs::system::RunSystemOnce;
 
     use super::*;
+
+    #[test]
+    fn a_field_that_is_named_explains_the_contribution_that_it_spoils() {
+        let mut world = World::new();
+        world.init_resource::<SteeringWarnings>();
+        let [a, b] = [world.spawn(()).id(), world.spawn(()).id()];
+        for _ in 0..2 {
+            let warnings = world.resource::<SteeringWarnings>();
+            warnings.warn(a, "Seek", CONTRIBUTION, &0, "dropped");
+            warnings.warn(a, "Seek", "weight", &f32::NAN, "ignored");
+            warnings.warn(b, "Seek", CONTRIBUTION, &0, "dropped");
+            world.run_system_once(tell_warnings).expect("the system runs");
+        }
+        let told: Vec<_> = world.resource::<SteeringWarnings>().iter().map(|w| (w.entity, w.field)).collect();
+        assert_eq!(told, [(a, "weight"), (b, CONTRIBUTION)]);
+    }
 
     #[test]
     fn each_fault_is_told_once() {

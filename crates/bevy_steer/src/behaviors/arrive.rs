@@ -1,6 +1,6 @@
 //! Arrive: to a target, and to rest there.
 
-use bevy::prelude::*;
+use bevy::{ecs::entity::MapEntities, prelude::*};
 
 use crate::{
     accumulator::BehaviorId,
@@ -189,10 +189,8 @@ pub(super) fn can_rest(view: &AgentView, distance: f32, tolerance: f32) -> bool 
 pub struct ArriveState {
     settled: bool,
     told: bool,
-    /// The target where it is an entity; else `point` names it.
     #[entities]
-    entity: Option<Entity>,
-    point: u32,
+    aim: Aim,
     target: Vec3,
     place: Vec3,
     nearest: f32,
@@ -207,20 +205,30 @@ impl ArriveState {
     }
 
     /// The target as a number, equal for agents with the same target; never 0 once a target is known.
-    pub(crate) const fn key(&self) -> u32 {
-        match self.entity {
-            // Computed, so that it follows an entity that gets another number when a scene is loaded.
-            Some(entity) => match mix(entity.to_bits()) as u32 {
-                0 => 1,
-                key => key,
-            },
-            None => self.point,
+    pub(crate) fn key(&self) -> u32 {
+        match self.aim {
+            Aim::Nothing => 0,
+            Aim::Entity(entity) => (mix(entity.to_bits()) as u32).max(1),
+            Aim::Point(bits) => bits,
         }
     }
 
     fn settle(&mut self, view: &AgentView, target: Vec3) {
         (self.settled, self.target, self.place) = (true, target, view.position);
     }
+}
+
+/// What an agent is arriving at: what makes a crowd of those who share it. An entity is kept as such, so that it is still
+/// the same after saving and loading.
+#[derive(Reflect, Debug, Clone, Copy, PartialEq, Default, MapEntities)]
+#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
+#[type_path = "bevy_steer"]
+enum Aim {
+    #[default]
+    Nothing,
+    Entity(#[entities] Entity),
+    /// A point, as a number.
+    Point(u32),
 }
 
 /// Sums of two agents' radii at which one counts as next to the other.
@@ -245,16 +253,15 @@ fn for_each_companion(
     });
 }
 
-/// The fresh state of an agent after `target`.
-fn state_for(target: &SteeringTarget, seen: &TargetView) -> ArriveState {
-    let bits = match (target, seen.entity) {
-        (_, Some(_)) => 0,
+fn aim_at(target: &SteeringTarget, seen: &TargetView) -> Aim {
+    match (target, seen.entity) {
+        (_, Some(entity)) => Aim::Entity(entity),
         (SteeringTarget::Point(p), None) => {
-            p.to_array().iter().fold(1, |hash, x| mix(hash ^ u64::from(x.to_bits())))
+            let bits = p.to_array().iter().fold(1, |hash, x| mix(hash ^ u64::from(x.to_bits())));
+            Aim::Point((bits as u32).max(1))
         }
-        (_, None) => 1,
-    };
-    ArriveState { entity: seen.entity, point: (bits as u32).max(1), ..default() }
+        (_, None) => Aim::Nothing,
+    }
 }
 
 /// Whether others keep this agent from coming nearer, so that where it is counts as arrived.
@@ -291,9 +298,9 @@ pub(crate) fn steer(
         if let Some(view) = steering.view(&me)
             && let Some(target) = targets.resolve(&behavior.target, &mut memory, &me, &view, &steering)
         {
-            let fresh = state_for(&behavior.target, &target);
-            if (state.entity, state.point) != (fresh.entity, fresh.point) {
-                *state = fresh;
+            let aim = aim_at(&behavior.target, &target);
+            if state.aim != aim {
+                *state = ArriveState { aim, ..default() };
             }
             update(&mut me, behavior, &mut state, &view, &target, &steering);
         }
@@ -326,12 +333,7 @@ fn update(
                 && !in_company(state, view, me, steering));
         if woken {
             let moved = follows || target.position.distance(state.target) > tolerance;
-            *state = ArriveState {
-                entity: state.entity,
-                point: state.point,
-                told: state.told && !moved,
-                ..default()
-            };
+            *state = ArriveState { aim: state.aim, told: state.told && !moved, ..default() };
         }
     }
     if !state.settled && !follows {

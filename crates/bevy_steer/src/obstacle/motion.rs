@@ -13,10 +13,12 @@ use bevy::prelude::*;
 pub struct ObstacleMotion {
     velocity: Vec3,
     position: Vec3,
-    /// The tick of the last change, 0 before the first look.
+    /// The tick of the last change of position, 0 before the first look.
     changed: u64,
-    /// Ticks between the last two changes.
+    /// Ticks between the last two changes of position.
     interval: u64,
+    /// The tick of the last change of any kind.
+    touched: u64,
     moves: bool,
 }
 
@@ -40,20 +42,25 @@ impl ObstacleMotion {
     /// velocity that it tells itself.
     pub(crate) fn observe(&mut self, position: Vec3, changed: bool, given: Option<Vec3>, tick: u64, dt: f32) {
         if self.changed == 0 {
-            *self = Self { position, changed: tick, interval: 1, ..default() };
-        } else if changed {
+            *self = Self { position, changed: tick, touched: tick, interval: 1, ..default() };
+        } else if changed && position != self.position {
             let waited = tick.saturating_sub(self.changed);
             // After a longer rest the motion has begun in this tick.
             let elapsed = if waited > 2 * self.interval + 1 { 1 } else { waited.max(1) };
             let seconds = elapsed as f32 * dt;
             self.velocity = if seconds > 0.0 { (position - self.position) / seconds } else { Vec3::ZERO };
-            (self.position, self.changed, self.interval, self.moves) = (position, tick, elapsed, true);
+            (self.position, self.changed, self.interval) = (position, tick, elapsed);
+            (self.touched, self.moves) = (tick, true);
         } else {
             let quiet = tick.saturating_sub(self.changed);
             if quiet > self.interval {
                 self.velocity = Vec3::ZERO;
             }
-            self.moves &= quiet < STILL_AFTER;
+            // What is only turned, or written anew where it was, counts as moving but says nothing of its velocity.
+            if changed {
+                (self.touched, self.moves) = (tick, true);
+            }
+            self.moves &= tick.saturating_sub(self.touched) < STILL_AFTER;
         }
         if let Some(given) = given {
             self.velocity = given;
@@ -86,6 +93,20 @@ mod tests {
             let seen = velocities(every);
             assert!(seen[8..].iter().all(|v| (v - 1.0).abs() < 1e-4), "every {every} ticks: {seen:?}");
         }
+    }
+
+    #[test]
+    fn what_is_written_anew_where_it_was_keeps_its_velocity() {
+        let run = |again: u64| {
+            let mut motion = ObstacleMotion::default();
+            let seen = (1..40).map(|tick: u64| {
+                let x = (tick / 4 * 4) as f32 * 0.1;
+                motion.observe(Vec3::X * x, tick.is_multiple_of(4) || tick == again, None, tick, 0.1);
+                motion.velocity.x
+            });
+            seen.collect::<Vec<_>>()
+        };
+        assert_eq!(run(0), run(18), "loading a scene writes every place anew");
     }
 
     #[test]
