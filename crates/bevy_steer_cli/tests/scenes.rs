@@ -279,6 +279,26 @@ const STATES: &[(&str, &[&str])] = &[
             r#""bevy_steer::FlockMember": (), "bevy_steer::TurnLimit": (), "bevy_steer::FaceVelocity": (), "bevy_transform::components::transform::Transform": (translation: (0.0, 2.5, 0.0))"#,
         ],
     ),
+    (
+        "hunters, prey and wingmen",
+        &[
+            r#""bevy_steer::Wander": (), "bevy_steer::Evade": (target: Entity(2), panic_radius: Some(6.0))"#,
+            r#""bevy_steer::Pursue": (target: Entity(1)), "bevy_steer::FaceVelocity": (), "bevy_transform::components::transform::Transform": (translation: (6.0, 2.0, 0.0))"#,
+            r#""bevy_steer::OffsetPursue": (target: Entity(2), offset: (-1.0, 1.0, 0.0)), "bevy_transform::components::transform::Transform": (translation: (8.0, 2.0, 0.0))"#,
+            r#""bevy_steer::Flee": (target: Entity(5)), "bevy_steer::Wander": (), "bevy_steer::SteerEvery": (seconds: 0.2)"#,
+            r#""bevy_transform::components::transform::Transform": (translation: (1.0, 1.0, 0.0)), "bevy_ecs::name::Name": "drift""#,
+        ],
+    ),
+    (
+        "paths in all modes past obstacles, of which one moves",
+        &[
+            r#""bevy_steer::PathFollow": (waypoints: [(3.0, 0.0, 0.0), (9.0, 1.0, 0.0)], mode: PingPong), "bevy_steer::ObstacleFeeler": ()"#,
+            r#""bevy_steer::PathFollow": (waypoints: [(0.0, 4.0, 0.0), (4.0, 4.0, 0.0), (4.0, 0.0, 0.0)], mode: Loop), "bevy_steer::ObstacleFeeler": (mode: Point(length: 2.0))"#,
+            r#""bevy_steer::PathFollow": (waypoints: [(0.0, -4.0, 0.0), (14.0, -4.0, 0.0)]), "bevy_steer::ObstacleFeeler": ()"#,
+            r#""bevy_steer::Obstacle": Sphere(radius: 0.8), "bevy_transform::components::transform::Transform": (translation: (5.0, 0.3, 0.0))"#,
+            r#""bevy_steer::Obstacle": Cuboid(half_extents: (0.5, 0.5, 0.5)), "bevy_transform::components::transform::Transform": (translation: (6.0, -3.6, 0.0)), "bevy_ecs::name::Name": "drift""#,
+        ],
+    ),
 ];
 
 /// One tick; whatever is called "drift" is moved by the game.

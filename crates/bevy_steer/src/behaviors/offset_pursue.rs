@@ -8,6 +8,7 @@ use crate::{
     behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steerer, SteererItem, Steering, SteeringBehavior, check},
     behaviors::arrive::{SlowingRadius, TOLERANCE, arrive, can_rest, safe_tolerance},
     priority::SteeringPriority,
+    sensing::SteerEvery,
     target::{SteeringTarget, TargetMemory, TargetView, Targets},
 };
 
@@ -101,17 +102,16 @@ pub struct OffsetPursueState {
     #[entities]
     entity: Option<Entity>,
     arm: Vec3,
-    tick: u64,
+    seen: bool,
 }
 
 impl OffsetPursueState {
-    /// How fast the end of `arm` moves because the target turns; 0 for an arm seen for the first time. At most
-    /// `max_speed`: a sprite that is flipped turns half round in one tick.
-    fn spin(&mut self, entity: Option<Entity>, arm: Vec3, view: &AgentView, tick: u64) -> Vec3 {
-        let elapsed = tick.saturating_sub(self.tick) as f32 * view.dt;
-        let known = entity.is_some() && self.entity == entity && self.tick > 0 && elapsed > 0.0;
+    /// How fast the end of `arm` moves because the target turns, `elapsed` seconds after the last look; 0 for an arm seen
+    /// for the first time. At most `max_speed`: a sprite that is flipped turns half round in one tick.
+    fn spin(&mut self, entity: Option<Entity>, arm: Vec3, view: &AgentView, elapsed: f32) -> Vec3 {
+        let known = self.seen && entity.is_some() && self.entity == entity && elapsed > 0.0;
         let spin = if known { (arm - self.arm) / elapsed } else { Vec3::ZERO };
-        *self = Self { entity, arm, tick };
+        *self = Self { entity, arm, seen: true };
         spin.clamp_length_max(view.max_speed)
     }
 }
@@ -127,7 +127,8 @@ pub(crate) fn steer(
             && let Some(target) = targets.resolve(&behavior.target, &mut memory, &me, &view, &steering)
         {
             let arm = view.plane.project(target.rotation * behavior.offset);
-            let spin = state.spin(target.entity, arm, &view, steering.tick());
+            let elapsed = me.every.map_or(view.dt, SteerEvery::since_look);
+            let spin = state.spin(target.entity, arm, &view, elapsed);
             let place =
                 TargetView { position: target.position + arm, velocity: target.velocity + spin, ..target };
             write(&mut me, behavior, &view, &place);

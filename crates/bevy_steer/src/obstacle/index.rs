@@ -273,7 +273,7 @@ pub(crate) fn update_index(
         }
         let given = velocity.map(|v| v.0);
         let mut seen = *motion;
-        seen.observe(transform.translation, transform.is_changed(), given, step.tick, step.dt);
+        seen.observe(transform.translation, transform.is_changed(), given, step.dt);
         motion.set_if_neq(seen);
         if seen.moves() {
             records[MOVING].push(Record {

@@ -13,17 +13,21 @@ use bevy::prelude::*;
 pub struct ObstacleMotion {
     velocity: Vec3,
     position: Vec3,
-    /// The tick of the last change of position, 0 before the first look.
-    changed: u64,
-    /// Ticks between the last two changes of position.
-    interval: u64,
-    /// The tick of the last change of any kind.
-    touched: u64,
+    /// Whether it has been looked at before.
+    seen: bool,
+    /// Ticks since the last change of position, and between the last two.
+    unmoved: u32,
+    interval: u32,
+    /// Ticks since the last change of any kind.
+    untouched: u32,
     moves: bool,
 }
 
 /// Ticks without a change after which an obstacle counts as part of the still world again.
-const STILL_AFTER: u64 = 60;
+const STILL_AFTER: u32 = 60;
+
+/// Where counting ticks ends, so that what stands still is not written any more.
+const LONG_AGO: u32 = 1000;
 
 impl ObstacleMotion {
     /// Velocity in units/s as seen in the last tick.
@@ -38,29 +42,29 @@ impl ObstacleMotion {
         self.moves
     }
 
-    /// The obstacle is at `position` in `tick`; `changed` says whether anything of its place is new, `given` is the
-    /// velocity that it tells itself.
-    pub(crate) fn observe(&mut self, position: Vec3, changed: bool, given: Option<Vec3>, tick: u64, dt: f32) {
-        if self.changed == 0 {
-            *self = Self { position, changed: tick, touched: tick, interval: 1, ..default() };
+    /// A tick has passed and the obstacle is at `position`; `changed` says whether anything of its place is new, `given` is
+    /// the velocity that it tells itself. Ticks are counted here, not numbered, so that a saved scene can go on anywhere.
+    pub(crate) fn observe(&mut self, position: Vec3, changed: bool, given: Option<Vec3>, dt: f32) {
+        self.unmoved = (self.unmoved + 1).min(LONG_AGO);
+        self.untouched = (self.untouched + 1).min(LONG_AGO);
+        if !self.seen {
+            *self = Self { position, seen: true, interval: 1, ..default() };
         } else if changed && position != self.position {
-            let waited = tick.saturating_sub(self.changed);
             // After a longer rest the motion has begun in this tick.
-            let elapsed = if waited > 2 * self.interval + 1 { 1 } else { waited.max(1) };
+            let elapsed = if self.unmoved > 2 * self.interval + 1 { 1 } else { self.unmoved };
             let seconds = elapsed as f32 * dt;
             self.velocity = if seconds > 0.0 { (position - self.position) / seconds } else { Vec3::ZERO };
-            (self.position, self.changed, self.interval) = (position, tick, elapsed);
-            (self.touched, self.moves) = (tick, true);
+            (self.position, self.interval, self.unmoved) = (position, elapsed, 0);
+            (self.untouched, self.moves) = (0, true);
         } else {
-            let quiet = tick.saturating_sub(self.changed);
-            if quiet > self.interval {
+            if self.unmoved > self.interval {
                 self.velocity = Vec3::ZERO;
             }
             // What is only turned, or written anew where it was, counts as moving but says nothing of its velocity.
             if changed {
-                (self.touched, self.moves) = (tick, true);
+                (self.untouched, self.moves) = (0, true);
             }
-            self.moves &= tick.saturating_sub(self.touched) < STILL_AFTER;
+            self.moves &= self.untouched < STILL_AFTER;
         }
         if let Some(given) = given {
             self.velocity = given;
@@ -81,7 +85,7 @@ mod tests {
         (1..=20)
             .map(|tick| {
                 let x = (tick / every * every) as f32 * 0.1;
-                motion.observe(Vec3::X * x, tick % every == 0, None, tick, 0.1);
+                motion.observe(Vec3::X * x, tick % every == 0, None, 0.1);
                 motion.velocity.x
             })
             .collect()
@@ -101,7 +105,7 @@ mod tests {
             let mut motion = ObstacleMotion::default();
             let seen = (1..40).map(|tick: u64| {
                 let x = (tick / 4 * 4) as f32 * 0.1;
-                motion.observe(Vec3::X * x, tick.is_multiple_of(4) || tick == again, None, tick, 0.1);
+                motion.observe(Vec3::X * x, tick.is_multiple_of(4) || tick == again, None, 0.1);
                 motion.velocity.x
             });
             seen.collect::<Vec<_>>()
@@ -112,15 +116,20 @@ mod tests {
     #[test]
     fn what_stops_has_no_velocity_and_is_still_in_the_end() {
         let mut motion = ObstacleMotion::default();
-        motion.observe(Vec3::ZERO, true, None, 1, 0.1);
+        motion.observe(Vec3::ZERO, true, None, 0.1);
         assert!(!motion.moves(), "what has just been spawned does not move");
-        motion.observe(Vec3::X, true, None, 2, 0.1);
+        motion.observe(Vec3::X, true, None, 0.1);
         assert!(motion.moves() && motion.velocity() == Vec3::X * 10.0);
-        motion.observe(Vec3::X, false, None, 4, 0.1);
+        motion.observe(Vec3::X, false, None, 0.1);
+        motion.observe(Vec3::X, false, None, 0.1);
         assert!(motion.moves() && motion.velocity() == Vec3::ZERO);
-        motion.observe(Vec3::X, false, None, 2 + STILL_AFTER, 0.1);
+        (0..STILL_AFTER).for_each(|_| motion.observe(Vec3::X, false, None, 0.1));
         assert!(!motion.moves());
-        motion.observe(Vec3::X, false, Some(Vec3::Y), 100, 0.1);
+        (0..LONG_AGO).for_each(|_| motion.observe(Vec3::X, false, None, 0.1));
+        let before = motion;
+        motion.observe(Vec3::X, false, None, 0.1);
+        assert_eq!(motion, before, "what stands still is not written any more");
+        motion.observe(Vec3::X, false, Some(Vec3::Y), 0.1);
         assert_eq!(motion.velocity(), Vec3::Y, "what it tells itself counts");
     }
 }
