@@ -159,6 +159,31 @@ fn the_scene_is_alive() {
     }
 }
 
+#[test]
+fn the_order_of_systems_leaves_no_trace() {
+    const A: BehaviorId = BehaviorId::new("A game's wind");
+    const B: BehaviorId = BehaviorId::new("A game's current");
+    fn wind(mut agents: Query<(&Transform, &mut SteeringAccumulator)>) {
+        for (transform, mut accumulator) in &mut agents {
+            let force = transform.translation.yxz() * 0.013;
+            accumulator.push(A, force, 0.7, SteeringPriority::GOAL);
+        }
+    }
+    fn current(mut agents: Query<(&Transform, &mut SteeringAccumulator)>) {
+        for (transform, mut accumulator) in &mut agents {
+            let force = transform.translation.zyx() * 0.017;
+            accumulator.push(B, force, 0.3, SteeringPriority::GOAL);
+        }
+    }
+    let run = |wind_set: SteeringSystems, current_set: SteeringSystems| {
+        let mut scene = Scene::new(Setup::default());
+        scene.sim.app.add_systems(FixedUpdate, (wind.in_set(wind_set), current.in_set(current_set)));
+        scene.run(0, 60)
+    };
+    let (steer, avoid) = (SteeringSystems::Steer, SteeringSystems::Avoid);
+    assert_same("a writer before or after the others", &run(steer, avoid), &run(avoid, steer));
+}
+
 /// A behaviour as it must not be: what it does depends on who comes first.
 #[derive(Component, Reflect, Clone, Default)]
 #[reflect(Component, Default)]
