@@ -21,10 +21,14 @@ fn main() -> AppExit {
 fn setup(
     mut commands: Commands,
     canvas: Res<Canvas>,
+    mut time: ResMut<Time<Virtual>>,
     mut look: ResMut<Look>,
     mut materials: ResMut<Assets<ColorMaterial>>,
 ) {
     camera_2d(&mut commands, &canvas, 40.0);
+    if std::env::var_os("PLAYGROUND_PAUSED").is_some() {
+        time.pause();
+    }
     for n in 0..5 {
         let at = scatter(n + 900, HALF * 0.8);
         commands.spawn((

@@ -78,7 +78,8 @@ pub use crate::{
     },
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
     behavior::{
-        Fault, InternalState, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior, SteeringBehaviors, check,
+        Fault, InternalState, Steerer, SteererItem, Steering, SteeringApp, SteeringBehavior,
+        SteeringBehaviors, check,
     },
     behaviors::*,
     combine::{SteeringCombine, combine, intention, truncate, wants_rest},

@@ -224,17 +224,9 @@ fn draw_cells(pen: &mut Pen, size: f32, view: &AgentView, level: impl Fn(Vec3) -
     let rest = view.position - a * view.position.dot(a) - b * view.position.dot(b);
     for n in -REACH..=REACH + 1 {
         let (low, high) = (corner(b, -REACH), corner(b, REACH + 1));
-        pen.line(
-            level(rest + a * corner(a, n) + b * low),
-            level(rest + a * corner(a, n) + b * high),
-            color,
-        );
+        pen.line(level(rest + a * corner(a, n) + b * low), level(rest + a * corner(a, n) + b * high), color);
         let (low, high) = (corner(a, -REACH), corner(a, REACH + 1));
-        pen.line(
-            level(rest + b * corner(b, n) + a * low),
-            level(rest + b * corner(b, n) + a * high),
-            color,
-        );
+        pen.line(level(rest + b * corner(b, n) + a * low), level(rest + b * corner(b, n) + a * high), color);
     }
 }
 
@@ -364,8 +356,8 @@ fn draw_feelers(
             for (i, &direction) in looks.iter().enumerate() {
                 // The way that it chose is drawn brighter than the one that it moves along.
                 let color = if i > 0 { Color::srgb(0.53, 0.83, 0.42) } else { color };
-                let hit = obstacles
-                    .and_then(|o| o.sweep(view.plane, view.position, direction, ahead, view.radius));
+                let hit =
+                    obstacles.and_then(|o| o.sweep(view.plane, view.position, direction, ahead, view.radius));
                 let reach = hit.map_or(ahead, |hit| hit.distance);
                 let side = pen.plane.left_of(direction) * view.radius;
                 let end = here + direction * reach;

@@ -270,8 +270,9 @@ mod tests {
     #[test]
     fn logs_follow_selection_mark_and_scope() {
         let mut app = app();
-        let agents: Vec<Entity> =
-            (0..4).map(|i| app.world_mut().spawn((Seek::default(), Transform::from_xyz(i as f32, 0.0, 0.0))).id()).collect();
+        let agents: Vec<Entity> = (0..4)
+            .map(|i| app.world_mut().spawn((Seek::default(), Transform::from_xyz(i as f32, 0.0, 0.0))).id())
+            .collect();
         let logged = |app: &mut App| -> Vec<bool> {
             app.update();
             agents.iter().map(|&a| app.world().get::<ContributionLog>(a).is_some()).collect()
@@ -283,7 +284,11 @@ mod tests {
         app.world_mut().resource_mut::<SteeringOverlays>().scope = OverlayScope::All;
         assert_eq!(logged(&mut app), [true; 4]);
         app.world_mut().resource_mut::<SteeringOverlays>().max_agents = 1;
-        assert_eq!(logged(&mut app).iter().filter(|x| **x).count(), 3, "the selected, the marked and one more");
+        assert_eq!(
+            logged(&mut app).iter().filter(|x| **x).count(),
+            3,
+            "the selected, the marked and one more"
+        );
         app.world_mut().resource_mut::<SteeringOverlays>().scope = OverlayScope::Selected;
         app.world_mut().despawn(agents[2]);
         app.update();
@@ -317,7 +322,8 @@ mod tests {
             }
             bevy_steer::steering_hash(app.world_mut())
         };
-        let all = SteeringOverlays { scope: OverlayScope::All, cells: true, ..SteeringOverlays::everything() };
+        let all =
+            SteeringOverlays { scope: OverlayScope::All, cells: true, ..SteeringOverlays::everything() };
         let bare = run(None, false);
         assert_eq!(run(Some(all.clone()), false), bare, "without gizmos");
         assert_eq!(run(Some(all), true), bare, "with gizmos");

@@ -38,7 +38,11 @@ mod tests {
     fn ranges_come_from_the_attributes_of_fields() {
         assert_eq!(range_of::<SteeringAgent>("max_speed"), Some(0.0..=20.0));
         assert_eq!(range_of::<FlockMember>("field_of_view"), Some(0.0..=360.0));
-        assert_eq!(range_of::<Evade>("panic_radius"), Some(0.0..=50.0), "an optional field has its range too");
+        assert_eq!(
+            range_of::<Evade>("panic_radius"),
+            Some(0.0..=50.0),
+            "an optional field has its range too"
+        );
         assert_eq!(range_of::<FlockMember>("law"), None);
     }
 

@@ -179,10 +179,8 @@ mod tests {
         assert_eq!(find(150.0, 118.0), Some('b'), "a little outside it");
         assert_eq!(find(150.0, 130.0), None, "too far away");
 
-        let perspective = camera(Projection::Perspective(PerspectiveProjection {
-            aspect_ratio: 1.0,
-            ..default()
-        }));
+        let perspective =
+            camera(Projection::Perspective(PerspectiveProjection { aspect_ratio: 1.0, ..default() }));
         let from =
             GlobalTransform::from(Transform::from_xyz(0.0, 10.0, 10.0).looking_at(Vec3::ZERO, Vec3::Y));
         let agents = [(Vec3::ZERO, 0.5, 'a'), (Vec3::new(0.0, 20.0, 20.0), 0.5, 'b')];

@@ -53,7 +53,12 @@ struct Field<'a> {
 
 impl Fields<'_> {
     /// All fields of `value`, the component itself.
-    pub fn component(&mut self, ui: &mut Ui, value: &dyn PartialReflect, default: Option<&dyn PartialReflect>) {
+    pub fn component(
+        &mut self,
+        ui: &mut Ui,
+        value: &dyn PartialReflect,
+        default: Option<&dyn PartialReflect>,
+    ) {
         let field = Field { label: "value", path: "", value, default, attributes: None, depth: 0 };
         if !self.inner(ui, field) {
             self.field(ui, field);
@@ -68,8 +73,10 @@ impl Fields<'_> {
                 let info = info.and_then(|info| info.as_struct().ok());
                 for (i, (name, part)) in value.iter_fields().enumerate() {
                     let attributes = info.and_then(|i| i.field(name)).map(|f| f.custom_attributes());
-                    let default =
-                        field.default.and_then(|d| d.reflect_ref().as_struct().ok()).and_then(|d| d.field_at(i));
+                    let default = field
+                        .default
+                        .and_then(|d| d.reflect_ref().as_struct().ok())
+                        .and_then(|d| d.field_at(i));
                     self.part(ui, field, name, part, default, attributes);
                 }
                 true
@@ -269,13 +276,7 @@ impl Fields<'_> {
         }
     }
 
-    fn option(
-        &mut self,
-        ui: &mut Ui,
-        field: Field,
-        value: &dyn Enum,
-        info: &bevy::reflect::enums::EnumInfo,
-    ) {
+    fn option(&mut self, ui: &mut Ui, field: Field, value: &dyn Enum, info: &bevy::reflect::enums::EnumInfo) {
         let inner = value.field_at(0);
         let on = inner.is_some();
         let mut now = on;
@@ -315,7 +316,10 @@ impl Fields<'_> {
             && count.is_none()
         {
             let depth = field.depth + 1;
-            self.field(ui, Field { label: "value", path: &path, value: inner, default: None, depth, ..field });
+            self.field(
+                ui,
+                Field { label: "value", path: &path, value: inner, default: None, depth, ..field },
+            );
         }
     }
 
@@ -385,7 +389,9 @@ impl Fields<'_> {
 
     /// Label, control, reset: in columns that are the same for all rows.
     fn row(&mut self, ui: &mut Ui, field: Field, control: impl FnOnce(&mut Ui, f32)) {
-        let differs = field.default.is_some_and(|d| field.value.reflect_partial_eq(d) == Some(false));
+        // Lists are shown, not edited.
+        let differs = !matches!(field.value.reflect_ref(), ReflectRef::List(_) | ReflectRef::Map(_))
+            && field.default.is_some_and(|d| field.value.reflect_partial_eq(d) == Some(false));
         let mut reset = false;
         ui.horizontal(|ui| {
             ui.set_min_height(ROW);
@@ -393,10 +399,10 @@ impl Fields<'_> {
             let indent = field.depth as f32 * INDENT;
             let left = ui.cursor().left();
             let label_width = (self.control_x - left).max(20.0);
-            let (rect, response) =
-                ui.allocate_exact_size(vec2(label_width - 4.0, ROW), egui::Sense::hover());
+            let (rect, response) = ui.allocate_exact_size(vec2(label_width - 4.0, ROW), egui::Sense::hover());
             let text = words(field.label);
-            let color = if field.depth > 0 { ui.visuals().weak_text_color() } else { ui.visuals().text_color() };
+            let color =
+                if field.depth > 0 { ui.visuals().weak_text_color() } else { ui.visuals().text_color() };
             let galley = egui::WidgetText::from(RichText::new(text).color(color)).into_galley(
                 ui,
                 Some(egui::TextWrapMode::Truncate),
@@ -411,7 +417,7 @@ impl Fields<'_> {
             let width = (ui.available_width() - RESET - 4.0).max(40.0);
             let end = ui.cursor().left() + width;
             control(ui, width);
-            let gap = end - ui.cursor().left();
+            let gap = end + 4.0 - ui.cursor().left();
             if gap > 0.0 {
                 ui.add_space(gap);
             }
@@ -437,7 +443,16 @@ fn number_ui<N: egui::emath::Numeric>(
     width: f32,
 ) {
     let gap = ui.spacing().item_spacing.x;
-    match range.filter(|_| value.to_f64().is_finite()) {
+    if !value.to_f64().is_finite() {
+        // Widgets would change it by looking at it.
+        let text = RichText::new(value.to_f64().to_string()).color(ui.visuals().warn_fg_color);
+        let button = ui.add_sized([VALUE * 1.6, ROW - 2.0], egui::Button::new(text));
+        if button.on_hover_text("Not a finite number; click to replace it").clicked() {
+            *value = N::from_f64(range.map_or(0.0, |range| *range.start()));
+        }
+        return;
+    }
+    match range {
         Some(range) => {
             ui.spacing_mut().slider_width = (width - VALUE - gap).max(24.0);
             let limits = N::from_f64(*range.start())..=N::from_f64(*range.end());
@@ -469,7 +484,11 @@ fn drag<'a, N: egui::emath::Numeric>(
         size if size >= 100.0 => 1,
         _ => 2,
     };
-    DragValue::new(value).speed(speed).min_decimals(decimals).max_decimals(decimals.max(if whole { 0 } else { 3 }))
+    DragValue::new(value).speed(speed).min_decimals(decimals).max_decimals(decimals.max(if whole {
+        0
+    } else {
+        3
+    }))
 }
 
 fn combo(ui: &mut Ui, salt: &str, selected: &str, width: f32, choices: impl FnOnce(&mut Ui)) {

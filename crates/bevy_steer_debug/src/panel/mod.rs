@@ -16,8 +16,8 @@ use bevy::{
 };
 use bevy_egui::{EguiContext, EguiGlobalSettings, EguiPrimaryContextPass, PrimaryEguiContext, egui};
 use bevy_steer::{
-    FaceVelocity, SteerEvery, SteeringAgent, SteeringCombine, SteeringGroup, SteeringPlane,
-    SteeringSmoothing, StallWatch, TurnLimit,
+    FaceVelocity, StallWatch, SteerEvery, SteeringAgent, SteeringCombine, SteeringGroup, SteeringPlane,
+    SteeringSmoothing, TurnLimit,
 };
 
 use crate::{
@@ -136,10 +136,7 @@ enum Action {
     Pick(Option<(Entity, TypeId, String)>),
 }
 
-fn show(
-    world: &mut World,
-    contexts: &mut SystemState<Query<&mut EguiContext, With<PrimaryEguiContext>>>,
-) {
+fn show(world: &mut World, contexts: &mut SystemState<Query<&mut EguiContext, With<PrimaryEguiContext>>>) {
     let Ok(mut contexts) = contexts.get_mut(world) else { return };
     let Ok(mut context) = contexts.single_mut() else { return };
     let context = context.get_mut().clone();
