@@ -353,7 +353,7 @@ mod tests {
         let before: Vec<FlockMember> =
             agents.iter().map(|&a| *app.world().get::<FlockMember>(a).expect("a member")).collect();
         for (scope, value, expected) in [
-            (EditScope::Agent, 2.0, [1.0, 1.0, 2.0, 1.0]),
+            (EditScope::Agent, 2.0_f32, [1.0, 1.0, 2.0, 1.0]),
             (EditScope::Group, 3.0, [1.0, 1.0, 3.0, 3.0]),
             (EditScope::All, 4.0, [4.0, 4.0, 4.0, 4.0]),
         ] {
@@ -371,7 +371,8 @@ mod tests {
         let (mut app, agents) = app();
         app.world_mut().get_mut::<FlockMember>(agents[1]).expect("a member").weight = 2.0;
         app.world_mut().clear_trackers();
-        let touched = edit_field(app.world_mut(), agents[0], EditScope::All, FLOCK, "weight", Box::new(2.0));
+        let touched =
+            edit_field(app.world_mut(), agents[0], EditScope::All, FLOCK, "weight", Box::new(2.0_f32));
         assert_eq!(touched, 3);
         let changed: Vec<bool> = agents
             .iter()
@@ -384,7 +385,7 @@ mod tests {
     fn undo_takes_changes_back_one_by_one_and_a_drag_at_once() {
         let (mut app, agents) = app();
         let world = app.world_mut();
-        for value in [2.0, 2.5, 3.0] {
+        for value in [2.0_f32, 2.5, 3.0] {
             edit_field(world, agents[0], EditScope::Group, FLOCK, "weight", Box::new(value));
         }
         world.resource_mut::<EditHistory>().joining = false;

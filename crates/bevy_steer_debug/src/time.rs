@@ -195,7 +195,7 @@ mod tests {
         let mut app = app(Duration::from_millis(16));
         app.init_resource::<ButtonInput<KeyCode>>();
         app.world_mut().resource_mut::<SteeringTimeControl>().keys = SteeringTimeKeys::USUAL;
-        let mut press = |app: &mut App, key| {
+        let press = |app: &mut App, key| {
             app.world_mut().resource_mut::<ButtonInput<KeyCode>>().press(key);
             app.update();
             app.world_mut().resource_mut::<ButtonInput<KeyCode>>().reset_all();

@@ -389,7 +389,9 @@ impl Fields<'_> {
 
     /// Label, control, reset: in columns that are the same for all rows.
     fn row(&mut self, ui: &mut Ui, field: Field, control: impl FnOnce(&mut Ui, f32)) {
-        let differs = field.default.is_some_and(|d| field.value.reflect_partial_eq(d) == Some(false));
+        // Lists are shown, not edited.
+        let differs = !matches!(field.value.reflect_ref(), ReflectRef::List(_) | ReflectRef::Map(_))
+            && field.default.is_some_and(|d| field.value.reflect_partial_eq(d) == Some(false));
         let mut reset = false;
         ui.horizontal(|ui| {
             ui.set_min_height(ROW);
@@ -415,7 +417,7 @@ impl Fields<'_> {
             let width = (ui.available_width() - RESET - 4.0).max(40.0);
             let end = ui.cursor().left() + width;
             control(ui, width);
-            let gap = end - ui.cursor().left();
+            let gap = end + 4.0 - ui.cursor().left();
             if gap > 0.0 {
                 ui.add_space(gap);
             }
@@ -441,7 +443,16 @@ fn number_ui<N: egui::emath::Numeric>(
     width: f32,
 ) {
     let gap = ui.spacing().item_spacing.x;
-    match range.filter(|_| value.to_f64().is_finite()) {
+    if !value.to_f64().is_finite() {
+        // Widgets would change it by looking at it.
+        let text = RichText::new(value.to_f64().to_string()).color(ui.visuals().warn_fg_color);
+        let button = ui.add_sized([VALUE * 1.6, ROW - 2.0], egui::Button::new(text));
+        if button.on_hover_text("Not a finite number; click to replace it").clicked() {
+            *value = N::from_f64(range.map_or(0.0, |range| *range.start()));
+        }
+        return;
+    }
+    match range {
         Some(range) => {
             ui.spacing_mut().slider_width = (width - VALUE - gap).max(24.0);
             let limits = N::from_f64(*range.start())..=N::from_f64(*range.end());

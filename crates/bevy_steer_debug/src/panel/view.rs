@@ -11,7 +11,7 @@ use bevy_egui::egui::{
     vec2,
 };
 use bevy_steer::{
-    BehaviorId, SteeringAgent, SteeringBehaviors, SteeringId, SteeringOutput, SteeringStep, SteeringVelocity,
+    BehaviorId, SteeringAgent, SteeringBehaviors, SteeringOutput, SteeringStep, SteeringVelocity,
 };
 
 use super::{
@@ -33,28 +33,42 @@ const WIDTH: f32 = 330.0;
 pub(super) fn window(context: &egui::Context, world: &World, actions: &mut Vec<Action>) {
     let panel = world.resource::<SteeringPanel>();
     let screen = context.content_rect();
-    let height = (screen.height() - 66.0).max(80.0);
+    let height = (screen.height() - 70.0).max(80.0);
+    // Agents that pass behind it must not make it hard to read.
+    let style = context.global_style();
+    let frame = egui::Frame::window(&style).fill(style.visuals.window_fill.to_opaque());
     egui::Window::new("Steering")
         .id("bevy_steer_panel".into())
         .anchor(Align2::RIGHT_TOP, [-12.0, 12.0])
         .default_open(panel.open)
-        .default_width(WIDTH.min(screen.width() - 24.0))
+        .frame(frame)
+        .default_size([WIDTH.min(screen.width() - 24.0), screen.height()])
         .min_width(260.0)
         .max_width((screen.width() - 24.0).max(260.0))
         .resizable([true, false])
         .show(context, |ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
             ui.spacing_mut().interact_size.y = ROW;
-            egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+            // Popups are drawn over sliders.
+            ui.visuals_mut().window_fill = style.visuals.window_fill.to_opaque();
+            // Head and foot stay, the components between them scroll.
+            let top = ui.cursor().top();
+            time(ui, world, actions);
+            statistics(ui, world);
+            ui.separator();
+            let foot = ui.id().with("foot");
+            let foot_height = ui.data(|data| data.get_temp::<f32>(foot)).unwrap_or(180.0);
+            let room = (height - (ui.cursor().top() - top) - foot_height).max(60.0);
+            egui::ScrollArea::vertical().max_height(room).auto_shrink([false, true]).show(ui, |ui| {
                 // Room for the scroll bar, which floats.
                 ui.set_max_width(ui.available_width() - 6.0);
-                time(ui, world, actions);
-                statistics(ui, world);
-                ui.separator();
                 selection(ui, world, panel, actions);
-                ui.separator();
-                overlays(ui, world, actions);
             });
+            let top = ui.cursor().top();
+            ui.separator();
+            overlays(ui, world, actions);
+            let used = ui.cursor().top() - top;
+            ui.data_mut(|data| data.insert_temp(foot, used));
         });
 }
 
@@ -130,9 +144,6 @@ fn selection(ui: &mut Ui, world: &World, panel: &SteeringPanel, actions: &mut Ve
                 actions.push(Action::Select(None));
             }
             ui.weak(format!("group {}", group_of(world, entity)));
-            if let Some(id) = world.get::<SteeringId>(entity) {
-                ui.weak(format!("no. {}", id.0));
-            }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let name = name_of(world, entity);
                 ui.add(egui::Label::new(RichText::new(name).strong().size(15.0)).truncate());
@@ -232,7 +243,7 @@ fn components(ui: &mut Ui, world: &World, panel: &SteeringPanel, entity: Entity,
         component(ui, world, &registry, panel, entity, entry, *value, actions);
     }
     ui.add_space(4.0);
-    heading(ui, "Agent", |ui| add_menu(ui, &registry, &lacks, false, actions));
+    heading(ui, "Components", |ui| add_menu(ui, &registry, &lacks, false, actions));
     for (entry, value) in has.iter().filter(|(entry, _)| entry.behavior.is_none()) {
         component(ui, world, &registry, panel, entity, entry, *value, actions);
     }
@@ -260,7 +271,7 @@ fn add_menu(
     if lacks.is_empty() {
         return;
     }
-    ui.menu_button("＋ Add", |ui| {
+    ui.menu_button("+ Add", |ui| {
         egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
             for entry in lacks {
                 let clicked = ui
@@ -301,7 +312,10 @@ fn component(
             dot(ui, color32(behavior_color(behavior)));
         }
         let title = words(&entry.name);
-        let title = title.strip_prefix("Steering ").map_or(title.clone(), str::to_owned);
+        let title = match title.strip_prefix("Steering ") {
+            Some(rest) => rest[..1].to_uppercase() + &rest[1..],
+            None => title,
+        };
         let toggle = ui.add(egui::Label::new(RichText::new(title)).selectable(false).sense(Sense::click()));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             if entry.optional {
@@ -369,14 +383,26 @@ fn other_agent(world: &World, entity: Entity) -> Entity {
 fn overlays(ui: &mut Ui, world: &World, actions: &mut Vec<Action>) {
     let Some(overlays) = world.get_resource::<SteeringOverlays>() else { return };
     let mut new = overlays.clone();
-    heading(ui, "Overlays", |ui| {
-        // From right to left.
-        for (scope, text) in [(OverlayScope::All, "all agents"), (OverlayScope::Selected, "selected")] {
-            if ui.add(egui::Button::selectable(new.scope == scope, text)).clicked() {
-                new.scope = scope;
+    let id = ui.make_persistent_id("overlays");
+    let state = CollapsingState::load_with_default_open(ui.ctx(), id, true);
+    let header = state.show_header(ui, |ui| {
+        ui.strong("Overlays");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            // From right to left.
+            for (scope, text) in [(OverlayScope::All, "all agents"), (OverlayScope::Selected, "selected")] {
+                if ui.add(egui::Button::selectable(new.scope == scope, text)).clicked() {
+                    new.scope = scope;
+                }
             }
-        }
+        });
     });
+    header.body_unindented(|ui| switches(ui, world, &mut new));
+    if new != *overlays {
+        actions.push(Action::Overlays(new));
+    }
+}
+
+fn switches(ui: &mut Ui, world: &World, new: &mut SteeringOverlays) {
     ui.columns(2, |columns| {
         for (i, kind) in OverlayKind::ALL.into_iter().enumerate() {
             columns[i % 2].horizontal(|ui| {
@@ -400,9 +426,6 @@ fn overlays(ui: &mut Ui, world: &World, actions: &mut Vec<Action>) {
     });
     if new.contributions {
         legend(ui, world);
-    }
-    if new != *overlays {
-        actions.push(Action::Overlays(new));
     }
 }
 
