@@ -101,7 +101,7 @@ mod tests {
             let mut motion = ObstacleMotion::default();
             let seen = (1..40).map(|tick: u64| {
                 let x = (tick / 4 * 4) as f32 * 0.1;
-                motion.observe(Vec3::X * x, tick % 4 == 0 || tick == again, None, tick, 0.1);
+                motion.observe(Vec3::X * x, tick.is_multiple_of(4) || tick == again, None, tick, 0.1);
                 motion.velocity.x
             });
             seen.collect::<Vec<_>>()
