@@ -296,7 +296,7 @@ fn furnish(world: &mut World, i: usize, entities: &[Entity]) {
         1 => me.insert(FaceVelocity::axis(Vec3::Y)),
         _ => me.insert(FaceVelocity { mode: FaceMode::FlipX, ..default() }),
     };
-    if i % 101 == 0 {
+    if i.is_multiple_of(101) {
         me.insert(CustomIntegration);
     }
 }
