@@ -5,8 +5,8 @@ use bevy::prelude::*;
 /// The space that an agent moves in. The app's default is in [`SteeringDefaults`](crate::SteeringDefaults); as a
 /// component it overrides that for one agent.
 ///
-/// In a plane the third coordinate is never written and never read: it belongs to the game (draw order in 2D, ground
-/// height in 3D). An agent sees everything else as its shadow on the agent's own plane.
+/// In a plane the third coordinate is never written, and nothing depends on it as long as it is finite: it belongs to the
+/// game (draw order in 2D, ground height in 3D). An agent sees everything else as its shadow on the agent's own plane.
 #[derive(Component, Reflect, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
 #[reflect(Component, Default, Debug, Clone, PartialEq)]
