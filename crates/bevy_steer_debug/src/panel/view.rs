@@ -34,14 +34,10 @@ pub(super) fn window(context: &egui::Context, world: &World, actions: &mut Vec<A
     let panel = world.resource::<SteeringPanel>();
     let screen = context.content_rect();
     let height = (screen.height() - 70.0).max(80.0);
-    // Agents that pass behind it must not make it hard to read.
-    let style = context.global_style();
-    let frame = egui::Frame::window(&style).fill(style.visuals.window_fill.to_opaque());
     egui::Window::new("Steering")
         .id("bevy_steer_panel".into())
         .anchor(Align2::RIGHT_TOP, [-12.0, 12.0])
         .default_open(panel.open)
-        .frame(frame)
         .default_size([WIDTH.min(screen.width() - 24.0), screen.height()])
         .min_width(290.0)
         .max_width((screen.width() - 24.0).max(290.0))
@@ -49,8 +45,6 @@ pub(super) fn window(context: &egui::Context, world: &World, actions: &mut Vec<A
         .show(context, |ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
             ui.spacing_mut().interact_size.y = ROW;
-            // Popups are drawn over sliders.
-            ui.visuals_mut().window_fill = style.visuals.window_fill.to_opaque();
             // Head and foot stay, the components between them scroll.
             let top = ui.cursor().top();
             time(ui, world, actions);
