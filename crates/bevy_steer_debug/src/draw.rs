@@ -214,7 +214,7 @@ fn draw_cells(pen: &mut Pen, size: f32, view: &AgentView, level: impl Fn(Vec3) -
     if !(size > 0.0 && size.is_finite()) {
         return;
     }
-    let color = overlay_color(OverlayKind::Cells);
+    let color = overlay_color(OverlayKind::Cells).with_alpha(0.5);
     let (a, b) = match pen.plane {
         SteeringPlane::Xy => (Vec3::X, Vec3::Y),
         SteeringPlane::Xz | SteeringPlane::Space => (Vec3::X, Vec3::Z),

@@ -239,7 +239,7 @@ pub fn edit_field(
     }
     let count = changes.len();
     let name = registration.type_info().type_path_table().short_path();
-    let label = format!("{name} {}", path.trim_start_matches('.').replace('_', " "));
+    let label = format!("{name}: {}", if path.is_empty() { "value" } else { path }).replace('_', " ");
     let field = Some((selected, scope, component, path.to_owned()));
     world.get_resource_or_init::<EditHistory>().add(EditStep { label, changes, field });
     count

@@ -220,8 +220,9 @@ fn choose_shown(
 mod tests {
     use bevy::time::TimeUpdateStrategy;
     use bevy_steer::{
-        BehaviorId, ContributionKind, FlockMember, PathFollow, Seek, SteeringAccumulator, SteeringPlugins,
-        SteeringPriority,
+        Arrive, BehaviorId, ContributionKind, FlockMember, Obstacle, ObstacleFeeler, PathFollow, Seek,
+        SteeringAccumulator, SteeringDefaults, SteeringPlane, SteeringPlugins, SteeringPriority,
+        SteeringTarget,
     };
 
     use super::*;
@@ -297,7 +298,7 @@ mod tests {
 
     #[test]
     fn overlays_change_nothing_and_draw_headless() {
-        let run = |overlays: Option<SteeringOverlays>, gizmos: bool| {
+        let run = |plane: SteeringPlane, overlays: Option<SteeringOverlays>, gizmos: bool| {
             let mut app = App::new();
             app.add_plugins((MinimalPlugins, TransformPlugin, SteeringPlugins::default()))
                 .insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
@@ -310,12 +311,23 @@ mod tests {
             app.finish();
             app.cleanup();
             app.update();
+            app.world_mut().resource_mut::<SteeringDefaults>().plane = plane;
+            let obstacle = Obstacle::Sphere { radius: 1.0 };
+            app.world_mut().spawn((obstacle, Transform::from_xyz(6.0, 6.0, 6.0)));
+            let mut first = None;
             for i in 0..20 {
-                app.world_mut().spawn((
+                let feeler = if i % 2 == 0 { ObstacleFeeler::default() } else { ObstacleFeeler::point(2.0) };
+                let agent = app.world_mut().spawn((
                     FlockMember::default(),
-                    PathFollow::new(vec![Vec3::X * 5.0, Vec3::Y * 5.0]),
-                    Transform::from_xyz(i as f32, (i % 3) as f32, 0.0),
+                    PathFollow::new(vec![Vec3::splat(5.0), Vec3::new(9.0, f32::NAN, 1.0)]),
+                    Arrive::new(SteeringTarget::Nearest { group: 0, radius: 9.0 }),
+                    feeler,
+                    Transform::from_xyz(i as f32, (i % 3) as f32, (i % 4) as f32),
                 ));
+                first = first.or(Some(agent.id()));
+            }
+            if let Some(mut selection) = app.world_mut().get_resource_mut::<SteeringSelection>() {
+                selection.entity = first;
             }
             for _ in 0..30 {
                 app.update();
@@ -324,8 +336,10 @@ mod tests {
         };
         let all =
             SteeringOverlays { scope: OverlayScope::All, cells: true, ..SteeringOverlays::everything() };
-        let bare = run(None, false);
-        assert_eq!(run(Some(all.clone()), false), bare, "without gizmos");
-        assert_eq!(run(Some(all), true), bare, "with gizmos");
+        for plane in SteeringPlane::ALL {
+            let bare = run(plane, None, false);
+            assert_eq!(run(plane, Some(all.clone()), false), bare, "{plane:?} without gizmos");
+            assert_eq!(run(plane, Some(all.clone()), true), bare, "{plane:?} with gizmos");
+        }
     }
 }

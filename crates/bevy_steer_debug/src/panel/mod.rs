@@ -159,7 +159,16 @@ pub fn steering_panel(context: &egui::Context, world: &mut World) {
     world.init_resource::<SteeringSelection>();
     world.init_resource::<SteeringInputFocus>();
     let mut actions = Vec::new();
+    // What passes behind the panel, and sliders behind its menus, must not make it hard to read. Menus take the style of
+    // the whole context, which gets its own back.
+    let fill = context.global_style().visuals.window_fill;
+    if !fill.is_opaque() {
+        context.global_style_mut(|style| style.visuals.window_fill = fill.to_opaque());
+    }
     view::window(context, world, &mut actions);
+    if !fill.is_opaque() {
+        context.global_style_mut(|style| style.visuals.window_fill = fill);
+    }
     let typing = context.egui_wants_keyboard_input();
     let undo = egui::KeyboardShortcut::new(egui::Modifiers::COMMAND, egui::Key::Z);
     if !typing && context.input_mut(|input| input.consume_shortcut(&undo)) {

@@ -27,30 +27,24 @@ use crate::{
     time::SteeringTimeControl,
 };
 
-const WIDTH: f32 = 330.0;
+const WIDTH: f32 = 350.0;
 
 /// The whole window.
 pub(super) fn window(context: &egui::Context, world: &World, actions: &mut Vec<Action>) {
     let panel = world.resource::<SteeringPanel>();
     let screen = context.content_rect();
     let height = (screen.height() - 70.0).max(80.0);
-    // Agents that pass behind it must not make it hard to read.
-    let style = context.global_style();
-    let frame = egui::Frame::window(&style).fill(style.visuals.window_fill.to_opaque());
     egui::Window::new("Steering")
         .id("bevy_steer_panel".into())
         .anchor(Align2::RIGHT_TOP, [-12.0, 12.0])
         .default_open(panel.open)
-        .frame(frame)
         .default_size([WIDTH.min(screen.width() - 24.0), screen.height()])
-        .min_width(260.0)
-        .max_width((screen.width() - 24.0).max(260.0))
+        .min_width(290.0)
+        .max_width((screen.width() - 24.0).max(290.0))
         .resizable([true, false])
         .show(context, |ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
             ui.spacing_mut().interact_size.y = ROW;
-            // Popups are drawn over sliders.
-            ui.visuals_mut().window_fill = style.visuals.window_fill.to_opaque();
             // Head and foot stay, the components between them scroll.
             let top = ui.cursor().top();
             time(ui, world, actions);
@@ -135,7 +129,9 @@ fn selection(ui: &mut Ui, world: &World, panel: &SteeringPanel, actions: &mut Ve
         ui.add_space(6.0);
         ui.vertical_centered(|ui| ui.weak("Click an agent to see and change how it steers."));
         ui.add_space(6.0);
-        undo_row(ui, world, actions);
+        if !world.resource::<EditHistory>().steps().is_empty() {
+            undo_button(ui, world, actions);
+        }
         return;
     };
     ui.horizontal(|ui| {
@@ -167,25 +163,23 @@ fn selection(ui: &mut Ui, world: &World, panel: &SteeringPanel, actions: &mut Ve
                 actions.push(Action::Scope(scope));
             }
         }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| undo_button(ui, world, actions));
     });
-    undo_row(ui, world, actions);
     ui.add_space(2.0);
     components(ui, world, panel, entity, actions);
 }
 
-fn undo_row(ui: &mut Ui, world: &World, actions: &mut Vec<Action>) {
-    let Some(last) = world.resource::<EditHistory>().steps().last() else { return };
-    ui.horizontal(|ui| {
-        let label = last.label.clone();
-        let agents = match last.changes.len() {
-            1 => String::new(),
-            count => format!(" ({count} agents)"),
-        };
-        if ui.button("↩  Undo").on_hover_text("Ctrl+Z").clicked() {
-            actions.push(Action::Undo);
-        }
-        ui.add(egui::Label::new(RichText::new(format!("{label}{agents}")).weak()).truncate());
+/// Always in its place, so that nothing moves under the pointer when a drag begins.
+fn undo_button(ui: &mut Ui, world: &World, actions: &mut Vec<Action>) {
+    let last = world.resource::<EditHistory>().steps().last();
+    let hint = last.map(|last| match last.changes.len() {
+        1 => format!("{} (Ctrl+Z)", last.label),
+        count => format!("{} of {count} agents (Ctrl+Z)", last.label),
     });
+    let response = ui.add_enabled(last.is_some(), egui::Button::new("↩  Undo"));
+    if response.on_hover_text(hint.unwrap_or_default()).clicked() {
+        actions.push(Action::Undo);
+    }
 }
 
 /// A component as the panel lists it.
@@ -352,7 +346,7 @@ fn component(
                         entity,
                         other: other_agent(world, entity),
                         picking,
-                        control_x: left + (0.37 * width).clamp(96.0, 170.0),
+                        control_x: left + (0.42 * width).clamp(134.0, 190.0),
                         actions,
                     };
                     fields.component(
