@@ -64,7 +64,7 @@ fn orbit(
 
 fn main() -> AppExit {
     common::run("custom_behavior", HELP, |app| {
-        app.add_steering_behavior::<Orbit>(SteeringSystems::Steer, orbit.into_configs())
+        app.add_steering_behavior::<Orbit, _>(SteeringSystems::Steer, orbit)
             .add_systems(Startup, setup)
             .add_systems(Update, (turn_round, draw));
     })

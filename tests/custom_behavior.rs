@@ -44,7 +44,7 @@ fn orbit(steering: Steering, mut agents: Query<(Steerer, &Orbit)>) {
 
 fn sim() -> Sim {
     let mut sim = Sim::new(60.0);
-    sim.app.add_steering_behavior::<Orbit>(SteeringSystems::Steer, orbit.into_configs());
+    sim.app.add_steering_behavior::<Orbit, _>(SteeringSystems::Steer, orbit);
     sim
 }
 

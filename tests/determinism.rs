@@ -54,7 +54,7 @@ fn add_probe(scene: &mut Scene) -> Notes {
             }
         });
     };
-    scene.sim.app.add_steering_behavior::<Probe>(SteeringSystems::Steer, probe.into_configs());
+    scene.sim.app.add_steering_behavior::<Probe, _>(SteeringSystems::Steer, probe);
     for &agent in &scene.entities[..AGENTS] {
         scene.sim.app.world_mut().entity_mut(agent).insert(Probe);
     }
@@ -207,7 +207,7 @@ fn careless(steering: Steering, mut agents: Query<(Steerer, &Careless)>) {
 fn a_behaviour_that_depends_on_the_order_is_found_out() {
     let run = |order| {
         let mut scene = Scene::new(Setup { order, ..default() });
-        scene.sim.app.add_steering_behavior::<Careless>(SteeringSystems::Steer, careless.into_configs());
+        scene.sim.app.add_steering_behavior::<Careless, _>(SteeringSystems::Steer, careless);
         for i in order.indices(AGENTS) {
             let agent = scene.entities[i];
             scene.sim.app.world_mut().entity_mut(agent).insert(Careless);

@@ -42,7 +42,7 @@ pub struct FencePlugin;
 
 impl Plugin for FencePlugin {
     fn build(&self, app: &mut App) {
-        app.add_steering_behavior::<Fence>(SteeringSystems::Steer, fence.into_configs());
+        app.add_steering_behavior::<Fence, _>(SteeringSystems::Steer, fence);
     }
 }
 

@@ -102,5 +102,7 @@ fn point(
 /// One line of figures about all agents, as `steer run --metrics` prints them.
 pub fn metrics_line(world: &mut World) -> String {
     let metrics = bevy_steer::measure(world);
-    serde_json::to_string(&metrics).unwrap_or_else(|error| error.to_string())
+    let mut line = serde_json::json!(metrics);
+    line["state_hash"] = format!("{:016x}", metrics.state_hash).into();
+    line.to_string()
 }

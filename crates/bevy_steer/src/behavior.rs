@@ -6,7 +6,6 @@ use bevy::{
     ecs::{
         component::Mutable,
         query::{IterQueryData, QueryData, QueryFilter},
-        schedule::ScheduleConfigs,
         system::{ScheduleSystem, SystemParam},
     },
     platform::{collections::HashMap, sync::Arc},
@@ -102,7 +101,9 @@ pub(crate) fn check_faults<C: Reflect + TypePath + GetTypeRegistration>(
 
 /// A steering behaviour: a component whose system writes into the agent's [`SteeringAccumulator`].
 ///
-/// Register one with [`SteeringApp::add_steering_behavior`].
+/// Register one with [`SteeringApp::add_steering_behavior`]; [`Steering`] has the whole of an example. Let the component
+/// require [`SteeringAgent`], so that spawning it is enough, and, where it has a
+/// [`SteeringTarget`](crate::SteeringTarget), `TargetMemory<Self>`, which [`Targets`](crate::Targets) asks for.
 pub trait SteeringBehavior:
     Component<Mutability = Mutable> + Reflect + TypePath + GetTypeRegistration
 {
@@ -169,18 +170,21 @@ pub trait SteeringApp {
     ///
     /// Registers the component for reflection (so that scenes and panels know it), its name, the warning for
     /// [`faults`](SteeringBehavior::fault), and its leaving: a removed component contributes nothing from that tick on.
-    fn add_steering_behavior<B: SteeringBehavior>(
+    ///
+    /// Call it after adding [`SteeringPlugins`](crate::SteeringPlugins), which say in which schedule steering runs:
+    /// `app.add_steering_behavior::<Float, _>(SteeringSystems::Steer, float)`. [`Steering`] has the whole of an example.
+    fn add_steering_behavior<B: SteeringBehavior, M>(
         &mut self,
         stage: SteeringSystems,
-        systems: ScheduleConfigs<ScheduleSystem>,
+        systems: impl IntoScheduleConfigs<ScheduleSystem, M>,
     ) -> &mut Self;
 }
 
 impl SteeringApp for App {
-    fn add_steering_behavior<B: SteeringBehavior>(
+    fn add_steering_behavior<B: SteeringBehavior, M>(
         &mut self,
         stage: SteeringSystems,
-        systems: ScheduleConfigs<ScheduleSystem>,
+        systems: impl IntoScheduleConfigs<ScheduleSystem, M>,
     ) -> &mut Self {
         self.init_resource::<SteeringSchedule>().init_resource::<SteeringBehaviors>();
         self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME, TypeId::of::<B>());
@@ -250,6 +254,7 @@ pub struct Steerer {
 /// /// Wants to go up.
 /// #[derive(Component, Reflect, Clone, Default)]
 /// #[reflect(Component, Default)]
+/// #[require(SteeringAgent)]
 /// struct Float;
 ///
 /// impl SteeringBehavior for Float {
@@ -267,7 +272,7 @@ pub struct Steerer {
 ///
 /// let mut app = App::new();
 /// app.add_plugins((MinimalPlugins, SteeringPlugins::default()));
-/// app.add_steering_behavior::<Float>(SteeringSystems::Steer, float.into_configs());
+/// app.add_steering_behavior::<Float, _>(SteeringSystems::Steer, float);
 /// ```
 #[derive(SystemParam)]
 pub struct Steering<'w> {

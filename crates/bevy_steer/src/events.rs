@@ -13,7 +13,10 @@ pub struct Arrived {
     pub entity: Entity,
 }
 
-/// A behaviour's target entity was despawned or has no `Transform` any more. Sent once; the behaviour is silent from then on.
+/// A behaviour's target entity was despawned or has no `Transform` any more. Sent once; the behaviour is silent from then
+/// on, and an agent without any other wish coasts. To make it stop, let an observer replace the behaviour:
+/// `commands.entity(lost.entity).remove::<Pursue>().insert(Brake::default())`. A target of kind
+/// [`Nearest`](crate::SteeringTarget::Nearest) is never lost, there may just be nobody.
 #[derive(EntityEvent, Reflect, Debug, Clone, Copy, PartialEq, Eq)]
 #[reflect(Event)]
 #[type_path = "bevy_steer"]

@@ -162,7 +162,7 @@ fn write_field(
     match current.reflect_path_mut(path).map(|field| field.try_apply(value)) {
         Ok(Ok(())) => Written::Changed(old),
         Ok(Err(error)) => {
-            warn!("cannot set {path}: {error}");
+            log::warn!("cannot set {path}: {error}");
             Written::Nothing
         }
         Err(_) => Written::NoSuchField,

@@ -181,7 +181,8 @@ pub(super) fn can_rest(view: &AgentView, distance: f32, tolerance: f32) -> bool 
 /// with another of the crowd within two diameters, it has gained less than a tenth of its radius in
 /// `max(0.5 s, 2·√(radius · mass / max_force))`. A settled agent wants velocity 0. It wakes when the target moves away by
 /// more than the tolerance, or when it has been pushed two diameters away (where nobody of the crowd is that near: twice
-/// the tolerance). [`Arrived`](crate::Arrived) is sent again only for another target or a target that has moved.
+/// the tolerance). [`Arrived`](crate::Arrived) is sent again for another target, for one that has moved, and after the
+/// agent has been more than four diameters away or without an [`Arrive`].
 #[derive(Component, Reflect, Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
 #[reflect(Component, Default, Debug, Clone, PartialEq)]
@@ -307,6 +308,13 @@ pub(crate) fn steer(
     });
 }
 
+/// An `Arrive` that is added again is a new errand.
+pub(crate) fn forget(removed: On<Remove, Arrive>, mut states: Query<&mut ArriveState>) {
+    if let Ok(mut state) = states.get_mut(removed.entity) {
+        *state = ArriveState::default();
+    }
+}
+
 fn update(
     me: &mut SteererItem,
     behavior: &Arrive,
@@ -333,8 +341,13 @@ fn update(
                 && !in_company(state, view, me, steering));
         if woken {
             let moved = follows || target.position.distance(state.target) > tolerance;
-            *state = ArriveState { aim: state.aim, told: state.told && !moved, ..default() };
+            let told = state.told && !moved;
+            *state = ArriveState { aim: state.aim, told, place: state.place, ..default() };
         }
+    }
+    // Jostled in a crowd it is still there; carried off or sent elsewhere, it arrives anew.
+    if !state.settled && view.position.distance(state.place) > 8.0 * view.radius + 4.0 * tolerance {
+        state.told = false;
     }
     if !state.settled && !follows {
         state.target = target.position;
@@ -397,6 +410,30 @@ mod tests {
             assert_eq!(sim.count::<crate::Arrived>(agent), 1);
         }
         assert!(sim.position(far).distance(Vec3::X * 10.0) <= 0.05);
+    }
+
+    #[test]
+    fn every_errand_ends_with_an_event_of_its_own() {
+        let mut sim = Sim::new(60.0);
+        sim.count_events::<crate::Arrived>();
+        let agent = sim.agent(Vec3::ZERO, Arrive::new(Vec3::X * 6.0));
+        sim.agent(Vec3::Y * 50.0, Arrive::new(Vec3::Y * 50.0));
+        sim.seconds(8.0);
+        assert_eq!(sim.count::<crate::Arrived>(agent), 1);
+        // The same place again, by a new component.
+        sim.app.world_mut().entity_mut(agent).remove::<Arrive>();
+        sim.tick();
+        sim.app.world_mut().entity_mut(agent).insert(Arrive::new(Vec3::X * 6.0));
+        sim.seconds(1.0);
+        assert_eq!(sim.count::<crate::Arrived>(agent), 2, "added again");
+        // Carried off, it comes back.
+        sim.get_mut::<Transform>(agent).translation = Vec3::ZERO;
+        sim.seconds(8.0);
+        assert_eq!(sim.count::<crate::Arrived>(agent), 3, "carried off");
+        // Nudged, it was there all the time.
+        sim.get_mut::<Transform>(agent).translation.x += 0.3;
+        sim.seconds(8.0);
+        assert_eq!(sim.count::<crate::Arrived>(agent), 3, "nudged");
     }
 
     #[test]

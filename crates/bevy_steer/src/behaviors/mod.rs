@@ -35,20 +35,21 @@ pub use wander::{Wander, WanderState, wander_point, wander_turn};
 /// One line per behaviour, and the states that some of them keep.
 pub(crate) fn register(app: &mut App) {
     use SteeringSystems::{Avoid, Steer};
-    app.add_steering_behavior::<Seek>(Steer, seek::steer.into_configs())
-        .add_steering_behavior::<Flee>(Steer, flee::steer.into_configs())
-        .add_steering_behavior::<Arrive>(Steer, arrive::steer.into_configs())
-        .add_steering_behavior::<Pursue>(Steer, pursue::steer.into_configs())
-        .add_steering_behavior::<Evade>(Steer, evade::steer.into_configs())
-        .add_steering_behavior::<OffsetPursue>(Steer, offset_pursue::steer.into_configs())
-        .add_steering_behavior::<Wander>(Steer, wander::steer.into_configs())
-        .add_steering_behavior::<PathFollow>(Steer, path_follow::steer.into_configs())
-        .add_steering_behavior::<FlockMember>(Steer, flock::steer.into_configs())
-        .add_steering_behavior::<Separation>(Steer, separation::steer.into_configs())
-        .add_steering_behavior::<Brake>(Steer, brake::steer.into_configs())
-        .add_steering_behavior::<ObstacleFeeler>(Avoid, obstacle_feeler::steer.into_configs());
+    app.add_steering_behavior::<Seek, _>(Steer, seek::steer)
+        .add_steering_behavior::<Flee, _>(Steer, flee::steer)
+        .add_steering_behavior::<Arrive, _>(Steer, arrive::steer)
+        .add_steering_behavior::<Pursue, _>(Steer, pursue::steer)
+        .add_steering_behavior::<Evade, _>(Steer, evade::steer)
+        .add_steering_behavior::<OffsetPursue, _>(Steer, offset_pursue::steer)
+        .add_steering_behavior::<Wander, _>(Steer, wander::steer)
+        .add_steering_behavior::<PathFollow, _>(Steer, path_follow::steer)
+        .add_steering_behavior::<FlockMember, _>(Steer, flock::steer)
+        .add_steering_behavior::<Separation, _>(Steer, separation::steer)
+        .add_steering_behavior::<Brake, _>(Steer, brake::steer)
+        .add_steering_behavior::<ObstacleFeeler, _>(Avoid, obstacle_feeler::steer);
 
-    app.register_type::<ArriveState>()
+    app.add_observer(arrive::forget)
+        .register_type::<ArriveState>()
         .register_type::<FeelerState>()
         .register_type::<OffsetPursueState>()
         .register_type::<PathProgress>()

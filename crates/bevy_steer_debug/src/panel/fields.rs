@@ -342,7 +342,7 @@ impl Fields<'_> {
         if chosen != current {
             match first_variant(self.registry, info, chosen, field.default, self.other) {
                 Some(new) => self.set(field.path, new),
-                None => warn!("{chosen} cannot be made: a field of it has no default"),
+                None => log::warn!("{chosen} cannot be made: a field of it has no default"),
             }
             return;
         }

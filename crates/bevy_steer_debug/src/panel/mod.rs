@@ -31,7 +31,7 @@ use crate::{
 ///
 /// It needs `EguiPlugin`, added before it. Ranges of sliders come from `#[reflect(@0.0_f32..=5.0_f32)]` on the fields, so
 /// a game's own behaviours appear like the built-in ones. While the pointer is on the panel, or a text field has the
-/// keyboard, other systems don't see mouse and keys: `bevy_egui`'s `enable_absorb_bevy_input_system` is switched on.
+/// keyboard, other systems don't see mouse and keys: `enable_absorb_bevy_input_system` of the egui settings is on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SteeringPanelPlugin;
 

@@ -1,8 +1,8 @@
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Event, Modifiers, PointerButton, Pos2};
 use bevy_steer::{
-    Arrive, BehaviorId, Evade, FlockMember, PathFollow, Seek, Steerer, Steering, SteeringApp,
-    SteeringBehavior, SteeringGroup, SteeringPlugins, SteeringSystems, SteeringTarget,
+    Arrive, Evade, FlockMember, PathFollow, Seek, Steerer, Steering, SteeringApp, SteeringBehavior,
+    SteeringGroup, SteeringPlugins, SteeringSystems, SteeringTarget,
 };
 
 use super::*;
@@ -38,7 +38,7 @@ impl Ui {
         let mut app = App::new();
         app.add_plugins((MinimalPlugins, TransformPlugin, SteeringPlugins::default()))
             .add_plugins((SteeringOverlayPlugin, SteeringTimePlugin))
-            .add_steering_behavior::<Gravity>(SteeringSystems::Steer, pull.into_configs())
+            .add_steering_behavior::<Gravity, _>(SteeringSystems::Steer, pull)
             .init_resource::<SteeringPanel>();
         app.finish();
         app.cleanup();
@@ -238,5 +238,4 @@ fn every_variant_of_every_enum_can_be_chosen() {
         }
     }
     assert!(enums >= 7, "only {enums} enums");
-    let _ = BehaviorId::new("Seek");
 }
