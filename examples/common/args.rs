@@ -43,16 +43,12 @@ impl Args {
 
     /// Where this run draws; says so where it is not what was asked for.
     pub fn surface(&self) -> Surface {
-        let display =
-            ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|v| std::env::var_os(v).is_some_and(|v| !v.is_empty()));
-        if !self.headless && (display || !cfg!(target_os = "linux")) {
+        let display = has_display();
+        if !self.headless && display {
             return Surface::Window;
         }
         if !self.headless {
-            eprintln!(
-                "No display found (DISPLAY is not set): running {} frames without a window.",
-                self.frames
-            );
+            eprintln!("No display found (by DISPLAY): running {} frames without a window.", self.frames);
         }
         if has_driver() {
             Surface::Image
@@ -64,6 +60,28 @@ impl Args {
             Surface::Nothing
         }
     }
+}
+
+/// Whether DISPLAY names an X server that answers; one left over from an ended session does not.
+#[cfg(target_os = "linux")]
+fn has_display() -> bool {
+    use std::os::unix::net::UnixStream;
+
+    let Ok(display) = std::env::var("DISPLAY") else { return false };
+    match display.rsplit_once(':') {
+        Some(("" | "unix", number)) => {
+            let number = number.split('.').next().unwrap_or_default();
+            UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).is_ok()
+        }
+        // Over the network, as with ssh -X: try it.
+        Some(_) => true,
+        None => false,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_display() -> bool {
+    true
 }
 
 fn has_driver() -> bool {

@@ -1,6 +1,6 @@
 //! Drawing without a display: into an image, of which the last frame is saved.
 
-use std::path::PathBuf;
+use std::{io::Write, path::PathBuf};
 
 use bevy::{
     app::ScheduleRunnerPlugin,
@@ -105,7 +105,7 @@ fn save(captured: On<ScreenshotCaptured>, mut session: ResMut<Session>, mut comm
         .and_then(|image| image.to_rgb8().save(&session.path).map_err(|error| error.to_string()));
     match saved {
         Ok(()) => {
-            println!("saved {}", session.path.display());
+            say(&format!("saved {}", session.path.display()));
             commands.queue(finish);
         }
         Err(error) => {
@@ -115,7 +115,13 @@ fn save(captured: On<ScreenshotCaptured>, mut session: ResMut<Session>, mut comm
     }
 }
 
+/// Prints a line; who reads it may have gone away.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
 fn finish(world: &mut World) {
-    println!("{}", super::help::metrics_line(world));
+    let line = super::help::metrics_line(world);
+    say(&line);
     world.write_message(AppExit::Success);
 }

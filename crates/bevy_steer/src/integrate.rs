@@ -6,7 +6,7 @@ use crate::{
     accumulator::SteeringAccumulator,
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
     behavior::{SteeringBehaviors, for_each_agent},
-    combine::{SteeringCombine, combine, intention, truncate, wants_rest},
+    combine::{SteeringCombine, combine, intention, skips_idle, truncate, wants_rest},
     events::{EventQueue, Happening},
     facing::{FaceVelocity, face_velocity, forward_axis},
     neighbors::NeighborGrid,
@@ -116,6 +116,7 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
     let goal = me.accumulator.goal().map(|goal| view.plane.project(goal.position) - view.position);
     let contributions = me.accumulator.sorted();
     let rest = wants_rest(contributions, view);
+    let slows_to_rest = skips_idle(contributions);
     let stop = rest && view.velocity.length() <= view.speed_per_tick() * (1.0 + 1e-5);
     let intention = if me.turn.is_some() { intention(contributions, view) } else { Vec3::ZERO };
     let mut force = combine(mode, contributions, view);
@@ -155,7 +156,7 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
             let forward = me.transform.rotation * forward_axis(view.plane);
             view.plane.project(forward).try_normalize().unwrap_or(Vec3::X)
         };
-        velocity = limit_turn(turn, view, heading, velocity, intention, goal, rest);
+        velocity = limit_turn(turn, view, heading, velocity, intention, goal, slows_to_rest);
         position = view.position + velocity * view.dt;
     }
     // Overflow at the edge of the number range ends at the last finite place.

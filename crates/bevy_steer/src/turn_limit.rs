@@ -22,7 +22,7 @@ pub struct TurnLimit {
     /// Largest turn rate in rad/s; 2 by default.
     #[reflect(@0.1_f32..=12.0_f32)]
     pub max_turn_rate: f32,
-    /// Speed in units/s below which it does not fall while it wants to move; 0.5 by default.
+    /// Speed in units/s below which it does not fall, unless a goal slows it down to rest; 0.5 by default.
     #[reflect(@0.0_f32..=5.0_f32)]
     pub min_speed: f32,
 }
@@ -57,7 +57,7 @@ impl TurnLimit {
 /// The velocity of a vehicle after this tick.
 ///
 /// `free` is the velocity that an unlimited agent would have, `intention` the velocity that it is after, `heading` where it
-/// faces now, `goal` the offset to its goal if it has one, and `rest` says that it wants to stand.
+/// faces now, `goal` the offset to its goal if it has one, and `rest` says that it is slowing down to rest, or rests.
 #[must_use]
 pub fn limit_turn(
     limit: &TurnLimit,

@@ -326,6 +326,7 @@ fn update(
     const ID: BehaviorId = Arrive::ID;
     let offset = target.position - view.position;
     let distance = offset.length();
+    let scale = target.position.abs().max(view.position.abs()).max_element();
     let tolerance = safe_tolerance(behavior.tolerance, view.position, target.position);
     let slowing_radius = behavior.slowing_radius.get(view);
     // A target that leaves the tolerance within a second is worth following.
@@ -366,7 +367,15 @@ fn update(
         me.accumulator.rest(ID, behavior.weight, behavior.priority);
     } else {
         me.accumulator.set_goal(ID, behavior.priority, target.position, tolerance);
-        let desired = arrive(view, offset, target.velocity, slowing_radius);
+        let mut desired = arrive(view, offset, target.velocity, slowing_radius);
+        if distance <= 4.0 * f32::EPSILON * scale && !follows {
+            // As near as numbers go here: a speed that changes nothing would only keep it from resting.
+            desired = Vec3::ZERO;
+        } else if distance > tolerance && view.dt > 0.0 && !follows {
+            // Far from the origin a slow agent would not get from one `f32` to the next.
+            let step = (2.0 * f32::EPSILON * scale).min(distance);
+            desired = desired.clamp_length_min((step / view.dt).min(view.max_speed));
+        }
         if distance <= slowing_radius && !follows {
             me.accumulator.approach(ID, desired, behavior.weight, behavior.priority);
         } else {
@@ -385,7 +394,7 @@ fn in_company(state: &ArriveState, view: &AgentView, me: &SteererItem, steering:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::*;
+    use crate::{TurnLimit, testing::*};
 
     #[test]
     fn reference_trace() {
@@ -410,6 +419,35 @@ mod tests {
             assert_eq!(sim.count::<crate::Arrived>(agent), 1);
         }
         assert!(sim.position(far).distance(Vec3::X * 10.0) <= 0.05);
+    }
+
+    #[test]
+    fn far_from_the_origin_it_arrives_as_well() {
+        for (hz, far) in [(60.0, 1e5), (144.0, 1e5), (60.0, 1e6), (144.0, 1e6)] {
+            let mut sim = Sim::new(hz);
+            let target = Vec3::new(far, -far, 0.0);
+            let agent = sim.agent(target - Vec3::X * 12.0, Arrive::new(target));
+            sim.agent(Vec3::ZERO, Arrive::new(Vec3::ZERO));
+            sim.seconds(30.0);
+            let left = sim.position(agent).distance(target);
+            assert!(left <= (4.0 * f32::EPSILON * far).max(0.05), "{hz} Hz at {far}: {left} left");
+            assert_eq!(sim.velocity(agent), Vec3::ZERO, "{hz} Hz at {far}");
+        }
+    }
+
+    #[test]
+    fn a_vehicle_comes_to_rest_at_any_rate() {
+        for hz in [20.0, 60.0, 144.0] {
+            for start in [Vec3::X * -8.0, Vec3::Y * 5.0, Vec3::new(3.0, -4.0, 0.0)] {
+                let mut sim = Sim::new(hz);
+                let vehicle =
+                    sim.moving(start, Vec3::X * 3.0, (Arrive::new(Vec3::ZERO), TurnLimit::new(1.5)));
+                sim.agent(Vec3::Y * 50.0, Arrive::new(Vec3::Y * 50.0));
+                sim.seconds(30.0);
+                assert_eq!(sim.velocity(vehicle), Vec3::ZERO, "{hz} Hz from {start}");
+                assert!(sim.position(vehicle).length() <= 0.05, "{hz} Hz: {}", sim.position(vehicle));
+            }
+        }
     }
 
     #[test]
