@@ -121,6 +121,7 @@ impl Plugin for SteeringCorePlugin {
         check_faults(app, SteeringSmoothing::fault);
         check_faults(app, TurnLimit::fault);
         check_faults(app, FaceVelocity::fault);
+        check_faults(app, StallWatch::fault);
 
         app.configure_sets(
             self.schedule,
@@ -145,6 +146,7 @@ impl Plugin for SteeringCorePlugin {
                     warn_component("SteeringSmoothing", SteeringSmoothing::fault),
                     warn_component("TurnLimit", TurnLimit::fault),
                     warn_component("FaceVelocity", FaceVelocity::fault),
+                    warn_component("StallWatch", StallWatch::fault),
                 )
                     .in_set(SteeringSystems::Sense),
                 tell_warnings.after(SteeringSystems::Integrate),

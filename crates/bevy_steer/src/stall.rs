@@ -2,6 +2,8 @@
 
 use bevy::prelude::*;
 
+use crate::behavior::Fault;
+
 use crate::behavior::InternalState;
 
 /// Watches whether an agent that wants to move gets anywhere; every agent has one.
@@ -34,6 +36,16 @@ impl StallWatch {
     #[must_use]
     pub const fn after(seconds: f32) -> Self {
         Self { after: seconds, place: Vec3::INFINITY, waited: 0.0 }
+    }
+
+    /// What is wrong with the values, if anything.
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        (self.after.is_nan() || self.after <= 0.0).then_some(Fault {
+            field: "after",
+            value: self.after,
+            consequence: "must be above 0; never tells",
+        })
     }
 
     /// Whether the agent stands still against its will now.
@@ -81,6 +93,16 @@ mod tests {
         assert_eq!(ticks(&mut watch, 1, Vec3::ZERO, 5.0), 0);
         assert!(!watch.is_stalled());
         assert_eq!(ticks(&mut watch, 100, Vec3::ZERO, 5.0), 1);
+    }
+
+    #[test]
+    fn senseless_waits_are_named_and_never_tell() {
+        for after in [0.0, -1.0, f32::NAN] {
+            let mut watch = StallWatch::after(after);
+            assert_eq!(watch.fault().map(|f| f.field), Some("after"), "{after}");
+            assert_eq!(ticks(&mut watch, 100, Vec3::X, 5.0), 0, "{after}");
+        }
+        assert_eq!(StallWatch::after(f32::INFINITY).fault(), None, "infinite means never");
     }
 
     #[test]
