@@ -1,4 +1,4 @@
-//! Milliseconds per tick of a flock: `cargo run --release -p bevy_steer --example measure_tick`.
+//! Milliseconds per tick of a flock: `cargo run --release --example measure_tick`.
 //!
 //! Agents are spread so that each has about 24 flockmates in reach. Prints the median of 60 ticks after 20 to warm up.
 

@@ -108,19 +108,12 @@ pub fn push_from(
     direction / least
 }
 
-/// The separation force among `neighbors`, at most `max_force`.
+/// What one neighbour within `radius` adds to the sum: [`push_from`] it, by how much it counts ([`fade`]).
+#[inline]
 #[must_use]
-pub fn separate(
-    view: &AgentView,
-    me: SteeringId,
-    radius: f32,
-    neighbors: impl IntoIterator<Item = Neighbor>,
-) -> Vec3 {
-    let sum = neighbors.into_iter().fold(Vec3::ZERO, |sum, n| {
-        let push = push_from(n.offset, n.distance_squared, radius, view.plane, me, n.id);
-        sum + push * fade(n.distance_squared.sqrt(), radius)
-    });
-    truncate(sum / view.relaxation(), view.max_force)
+pub fn separate(view: &AgentView, me: SteeringId, radius: f32, neighbor: &Neighbor) -> Vec3 {
+    let push = push_from(neighbor.offset, neighbor.distance_squared, radius, view.plane, me, neighbor.id);
+    push * fade(neighbor.distance_squared.sqrt(), radius)
 }
 
 pub(crate) fn steer(steering: Steering, mut agents: Query<(Steerer, &Separation)>) {
@@ -129,8 +122,7 @@ pub(crate) fn steer(steering: Steering, mut agents: Query<(Steerer, &Separation)
             let radius = check::or_zero(behavior.radius);
             let (mut sum, id) = (Vec3::ZERO, *me.id);
             steering.grid().for_each_neighbor(&view, me.entity, radius, |n| {
-                let push = push_from(n.offset, n.distance_squared, radius, view.plane, id, n.id);
-                sum += push * fade(n.distance_squared.sqrt(), radius);
+                sum += separate(&view, id, radius, &n);
             });
             let force = truncate(sum / view.relaxation(), view.max_force);
             if force != Vec3::ZERO {
