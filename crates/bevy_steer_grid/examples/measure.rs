@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bevy_steer_grid::{Grid, Item, Layout, Part, TableKind};
+use bevy_steer_grid::{FlockKernel, FlockQuery, Grid, Item, Layout, TableKind};
 use glam::Vec3;
 
 const RADIUS: f32 = 6.0;
@@ -26,16 +26,6 @@ fn measure(layout: Layout, kind: TableKind, items: &[Item]) {
     let passes = (2_000_000 / count).clamp(3, 1000);
     let build = millis(passes, || _ = black_box(grid.build(layout, RADIUS, items)));
 
-    let on_two = millis(passes, || {
-        grid.build_in_parts(layout, RADIUS, items, 2, |mut parts| {
-            std::thread::scope(|scope| {
-                let first = parts.next();
-                scope.spawn(|| parts.for_each(Part::fill));
-                first.into_iter().for_each(Part::fill);
-            });
-        });
-    });
-
     let each = |visit: &mut dyn FnMut(Vec3)| (0..count).for_each(|index| visit(grid.position(index)));
     let passes = (200_000 / count).clamp(1, 1000);
     let (mut seen, mut near) = (0_usize, Vec::new());
@@ -46,14 +36,19 @@ fn measure(layout: Layout, kind: TableKind, items: &[Item]) {
             _ = black_box(grid.cast_ray(p, Vec3::new(1.0, 0.7, 0.3), 50.0, 0.0, |i| grid.position(i) != p))
         });
     });
+    let (mut kernel, query) = (FlockKernel::default(), FlockQuery::default());
+    let flock = millis(passes, || {
+        grid.for_each_flock_sums(0..count, &mut kernel, |_| Some(&query), |_, sums| _ = black_box(sums));
+    });
     let per_query = 1.0e6 / count as f64;
     println!(
-        "{layout:?} {:?} {count:>8}: build {build:8.3} ms, on two threads {on_two:8.3}; ns per query: within {:6.0} ({:.1} found), 6 nearest {:6.0}, ray {:6.0}; {} bytes each",
+        "{layout:?} {:?} {count:>8}: build {build:8.3} ms; ns per query: within {:6.0} ({:.1} found), 6 nearest {:6.0}, ray {:6.0}, flock sums {:6.0}; {} bytes each",
         grid.table_kind(),
         within * per_query,
         seen as f64 / (passes * count) as f64,
         nearest * per_query,
         ray * per_query,
+        flock * per_query,
         grid.memory_bytes() / count,
     );
 }

@@ -1,13 +1,56 @@
 //! The build: bounds, kind of table, sort, columns.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::AtomicU32;
 
 use glam::Vec3;
 
 use crate::layout::Frame;
 use crate::parts::{Part, Parts};
+use crate::runner::{Runner, Serial};
 use crate::table::TableKind;
 use crate::{Grid, Item, Layout};
+
+/// Fewer items than this are not worth dividing.
+const MIN_PARALLEL: usize = 4096;
+/// Each part of a parallel sort counts all cells.
+const MAX_PARTS: usize = 8;
+
+/// Where items lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    low: Vec3,
+    high: Vec3,
+    max_radius: f32,
+    count: usize,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { low: Vec3::MAX, high: Vec3::MIN, max_radius: 0.0, count: 0 }
+    }
+}
+
+impl Extent {
+    #[inline]
+    fn include(&mut self, item: &Item, layout: Layout) {
+        let position = layout.flatten(item.position);
+        if position.is_finite() {
+            self.low = self.low.min(position);
+            self.high = self.high.max(position);
+            self.max_radius = self.max_radius.max(item.stored(layout).radius);
+            self.count += 1;
+        }
+    }
+
+    fn join(self, other: &Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            max_radius: self.max_radius.max(other.max_radius),
+            count: self.count + other.count,
+        }
+    }
+}
 
 impl Grid {
     /// Replaces the contents by `items`, in cells of `cell_size` world units, and returns how many items were left out
@@ -18,79 +61,62 @@ impl Grid {
     /// one that is not positive counts as 1.
     ///
     /// # Panics
-    /// With more than `u32::MAX - 1` items.
+    /// With more than `i32::MAX` items.
     pub fn build(&mut self, layout: Layout, cell_size: f32, items: &[Item]) -> usize {
-        self.build_in_parts(layout, cell_size, items, 1, |parts| parts.for_each(Part::fill))
+        self.build_on(&Serial, layout, cell_size, items)
     }
 
-    /// As [`build`](Self::build), to the bit, but leaves the costly half to `run`, in about as many parts as asked for,
-    /// which it may fill in any order and at the same time:
-    ///
-    /// ```
-    /// # use bevy_steer_grid::{Grid, Item, Layout};
-    /// # let items = vec![Item::default(); 100];
-    /// let mut grid = Grid::default();
-    /// grid.build_in_parts(Layout::Planar, 6.0, &items, 2, |parts| {
-    ///     std::thread::scope(|scope| {
-    ///         for part in parts {
-    ///             scope.spawn(move || part.fill());
-    ///         }
-    ///     });
-    /// });
-    /// ```
+    /// As [`build`](Self::build), to the bit, with the work divided by `runner`.
     ///
     /// # Panics
-    /// With more than `u32::MAX - 1` items, or if `run` returns before all parts are filled.
-    pub fn build_in_parts(
+    /// With more than `i32::MAX` items.
+    pub fn build_on(
         &mut self,
+        runner: &impl Runner,
         layout: Layout,
         cell_size: f32,
         items: &[Item],
-        parts: usize,
-        run: impl FnOnce(Parts<'_>),
     ) -> usize {
-        assert!(items.len() < u32::MAX as usize, "the grid indexes its entries with 32 bits");
+        // Vector code counts lanes with a sign.
+        assert!(items.len() < i32::MAX as usize, "the grid indexes its entries with 31 bits");
         self.frame = Frame::new(layout, cell_size);
-        self.max_radius = 0.0;
-        let (mut low, mut high, mut kept) = (Vec3::MAX, Vec3::MIN, 0);
-        for item in items {
-            let position = layout.flatten(item.position);
-            if position.is_finite() {
-                low = low.min(position);
-                high = high.max(position);
-                self.max_radius = self.max_radius.max(item.stored(layout).radius);
-                kept += 1;
-            }
-        }
-        self.bounds = (low, high);
+        let parts = if items.len() < MIN_PARALLEL { 1 } else { runner.parts().clamp(1, MAX_PARTS) };
+        let stretch = items.len().div_ceil(parts).max(1);
+        let extents = &mut self.scratch.extents;
+        extents.clear();
+        extents.resize(parts, Extent::default());
+        runner.run(items.chunks(stretch).zip(&mut *extents), |(items, extent)| {
+            items.iter().for_each(|item| extent.include(item, layout));
+        });
+        let extent = extents.iter().fold(Extent::default(), |sum, extent| sum.join(extent));
+        let kept = extent.count;
+        (self.bounds, self.max_radius) = ((extent.low, extent.high), extent.max_radius);
         self.columns.resize(kept);
-        self.scratch.order.clear();
-        self.scratch.order.resize(kept, 0);
+        self.scratch.order.resize_with(kept, AtomicU32::default);
         if kept == 0 {
             self.table.reset(TableKind::Sparse, [0; 3], [0; 3]);
             return items.len();
         }
 
         // Cells are monotone in the coordinates, so the extreme coordinates give the extreme cells.
-        let (lo, hi) = (self.frame.cell(low), self.frame.cell(high));
+        let (lo, hi) = (self.frame.cell(extent.low), self.frame.cell(extent.high));
         let dims = std::array::from_fn(|axis| (hi[axis] - lo[axis]) as u32 + 1);
         let kind = self.choose_table(dims, kept);
         self.table.reset(kind, lo, dims);
         match kind {
+            TableKind::Dense if parts > 1 => self.sort_dense_on(runner, items, stretch),
             TableKind::Dense => self.sort_dense(items),
             TableKind::Sparse => self.sort_sparse(items),
         }
-        let filled = AtomicUsize::new(0);
         let all = Part {
             columns: self.columns.as_mut(),
             order: &mut self.scratch.order,
             starts: &self.table.starts,
             items,
             layout,
-            filled: &filled,
         };
-        run(Parts::new(all, parts));
-        assert_eq!(filled.into_inner(), kept, "all parts of a build must be filled");
+        // More than there are threads, for cells are not equally full.
+        runner.run(Parts::new(all, if parts == 1 { 1 } else { 4 * parts }), Part::fill);
         items.len() - kept
     }
 
@@ -190,33 +216,43 @@ mod tests {
         }
     }
 
-    #[test]
-    fn parts_give_the_same_grid() {
-        let items = crowd(3000, 20.0);
-        let (mut whole, mut threaded) = (Grid::default(), Grid::default());
-        for cell_size in [0.5, 2.0, 100.0] {
-            whole.build(Layout::Spatial, cell_size, &items);
-            for parts in [0, 1, 2, 7, 500] {
-                threaded.build_in_parts(Layout::Spatial, cell_size, &items, parts, |parts| {
-                    std::thread::scope(|scope| {
-                        let parts: Vec<_> = parts.collect();
-                        for part in parts.into_iter().rev() {
-                            assert!(part.len() > 0);
-                            scope.spawn(|| part.fill());
-                        }
-                    });
-                });
-                assert_eq!((whole.tags(), whole.xs()), (threaded.tags(), threaded.xs()));
-            }
+    /// As many threads, each taking jobs as it comes to them.
+    struct Threads(usize);
+
+    impl Runner for Threads {
+        fn parts(&self) -> usize {
+            self.0
+        }
+
+        fn run<J: Send>(&self, jobs: impl Iterator<Item = J> + Send, job: impl Fn(J) + Sync) {
+            let jobs = std::sync::Mutex::new(jobs);
+            let work = || {
+                loop {
+                    let next = jobs.lock().expect("no job panics").next();
+                    let Some(next) = next else { break };
+                    job(next);
+                }
+            };
+            std::thread::scope(|scope| (0..self.0).for_each(|_| _ = scope.spawn(work)));
         }
     }
 
     #[test]
-    #[should_panic = "all parts of a build must be filled"]
-    fn a_forgotten_part_is_noticed() {
-        Grid::default().build_in_parts(Layout::Planar, 1.0, &crowd(100, 9.0), 3, |parts| {
-            parts.skip(1).for_each(Part::fill)
-        });
+    fn threads_give_the_same_grid() {
+        let mut items = crowd(6000, 20.0);
+        items[5].position.x = f32::NAN;
+        let (mut whole, mut threaded) = (Grid::default(), Grid::default());
+        for (cell_size, layout) in
+            [(0.5, Layout::Planar), (2.0, Layout::Spatial), (100.0, Layout::Spatial), (0.01, Layout::Spatial)]
+        {
+            whole.build(layout, cell_size, &items);
+            for threads in [1, 2, 7, 50] {
+                threaded.build_on(&Threads(threads), layout, cell_size, &items);
+                assert_eq!((whole.tags(), whole.xs()), (threaded.tags(), threaded.xs()));
+                assert_eq!(whole.table.starts, threaded.table.starts);
+                assert_eq!((whole.bounds, whole.max_radius), (threaded.bounds, threaded.max_radius));
+            }
+        }
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! The entries as structure of arrays.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::{Item, Layout};
 
-/// The entries, one vector per field, all of one length.
+/// Entries that vector code looks at in one step.
+pub(crate) const LANES: usize = 8;
+
+/// The entries, one vector per field, all of one length; behind the last there is room for a step of vector code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
     pub(crate) x: Vec<f32>,
@@ -15,12 +20,15 @@ pub(crate) struct Columns {
     pub(crate) key: Vec<u32>,
     pub(crate) radius: Vec<f32>,
     pub(crate) tag: Vec<u32>,
+    len: usize,
 }
 
 impl Columns {
     /// Makes room for exactly `len` entries; what they hold is stale until written.
     pub(crate) fn resize(&mut self, len: usize) {
-        let Self { x, y, z, vx, vy, vz, id, key, radius, tag } = self;
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag, len: old } = self;
+        *old = len;
+        let len = len + LANES;
         for column in [x, y, z, vx, vy, vz, radius] {
             column.resize(len, 0.0);
         }
@@ -29,9 +37,29 @@ impl Columns {
         tag.resize(len, 0);
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The coordinates of the positions, with the room behind.
+    #[inline(always)]
+    pub(crate) fn position(&self) -> [&[f32]; 3] {
+        [&self.x, &self.y, &self.z]
+    }
+
+    /// The coordinates of the velocities, with the room behind.
+    #[inline(always)]
+    pub(crate) fn velocity(&self) -> [&[f32]; 3] {
+        [&self.vx, &self.vy, &self.vz]
+    }
+
     pub(crate) fn as_mut(&mut self) -> ColumnsMut<'_> {
-        let Self { x, y, z, vx, vy, vz, id, key, radius, tag } = self;
-        ColumnsMut { id, rest: RestMut { floats: [x, y, z, vx, vy, vz, radius], words: [key, tag] } }
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag, len } = self;
+        let floats = [x, y, z, vx, vy, vz, radius].map(|column| &mut column[..*len]);
+        ColumnsMut {
+            id: &mut id[..*len],
+            rest: RestMut { floats, words: [&mut key[..*len], &mut tag[..*len]] },
+        }
     }
 
     /// Bytes held.
@@ -76,12 +104,12 @@ impl ColumnsMut<'_> {
 
 impl RestMut<'_> {
     /// Writes `items[order[n]]` to entry `n`.
-    pub(crate) fn write(self, order: &[u32], items: &[Item], layout: Layout) {
+    pub(crate) fn write(self, order: &[AtomicU32], items: &[Item], layout: Layout) {
         // Equal lengths in sight of the optimiser: one bounds check per item instead of ten.
         let [x, y, z, vx, vy, vz, radius] = self.floats.map(|column| &mut column[..order.len()]);
         let [key, tag] = self.words.map(|column| &mut column[..order.len()]);
-        for (n, &at) in order.iter().enumerate() {
-            let item = items[at as usize].stored(layout);
+        for (n, at) in order.iter().enumerate() {
+            let item = items[at.load(Ordering::Relaxed) as usize].stored(layout);
             (x[n], y[n], z[n]) = item.position.into();
             (vx[n], vy[n], vz[n]) = item.velocity.into();
             (radius[n], key[n], tag[n]) = (item.radius, item.key, item.tag);

@@ -33,7 +33,7 @@ macro_rules! columns {
         #[inline]
         #[must_use]
         pub fn $name(&self) -> &[$kind] {
-            &self.columns.$field
+            &self.columns.$field[..self.columns.len()]
         }
     )*};
 }
@@ -66,14 +66,14 @@ impl Grid {
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.columns.x.len()
+        self.columns.len()
     }
 
     /// Whether there are no entries.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.columns.x.is_empty()
+        self.columns.len() == 0
     }
 
     /// The position of an entry, flattened to the layout.
@@ -83,7 +83,7 @@ impl Grid {
     #[inline]
     #[must_use]
     pub fn position(&self, index: usize) -> Vec3 {
-        Vec3::new(self.columns.x[index], self.columns.y[index], self.columns.z[index])
+        Vec3::new(self.xs()[index], self.ys()[index], self.zs()[index])
     }
 
     /// The velocity of an entry, flattened to the layout.
@@ -93,7 +93,7 @@ impl Grid {
     #[inline]
     #[must_use]
     pub fn velocity(&self, index: usize) -> Vec3 {
-        Vec3::new(self.columns.vx[index], self.columns.vy[index], self.columns.vz[index])
+        Vec3::new(self.vxs()[index], self.vys()[index], self.vzs()[index])
     }
 
     /// The layout of the last build.

@@ -43,12 +43,14 @@
 //! | `table` | where each cell starts: a dense table, or a sparse one where the world is wide and empty |
 //! | `columns` | the entries, structure-of-arrays |
 //! | `grid` | [`Grid`] and its accessors |
-//! | `build` | [`Grid::build`] |
+//! | `build` | [`Grid::build`], [`Grid::build_on`] |
 //! | `sort` | its first half: which cell each item is in |
-//! | `parts` | its second and costly half, which can run on several threads: [`Grid::build_in_parts`] |
+//! | `parts` | its second half: order within the cells, and the columns |
+//! | `runner` | [`Runner`]: on one thread or on several |
 //! | `query` | [`Grid::runs`], within a radius, in a box |
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
+//! | `flock_query`, `flock` | [`Grid::flock_sums`]: the sums of flocking, eight neighbours at a time |
 //! | `brute` | the same queries by looking at everything: the oracle of the tests |
 //!
 //! # Promises
@@ -68,6 +70,8 @@
 pub mod brute;
 mod build;
 mod columns;
+mod flock;
+mod flock_query;
 mod grid;
 mod item;
 mod layout;
@@ -75,14 +79,17 @@ mod nearest;
 mod parts;
 mod query;
 mod ray;
+mod runner;
 mod sort;
 mod table;
 
+pub use flock::FlockKernel;
+pub use flock_query::{Falloff, FlockQuery, FlockSums};
 pub use grid::Grid;
 pub use item::Item;
 pub use layout::{Layout, suggest_cell_size};
 pub use nearest::Neighbor;
-pub use parts::{Part, Parts};
 pub use query::Runs;
 pub use ray::RayHit;
+pub use runner::{Runner, Serial};
 pub use table::TableKind;

@@ -1,6 +1,6 @@
 //! The second half of a build, in independent parts: order within the cells, and the columns.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::columns::ColumnsMut;
 use crate::{Item, Layout};
@@ -8,9 +8,9 @@ use crate::{Item, Layout};
 /// Entries that are ordered and copied in one go: few enough for their items to stay in the cache.
 const BLOCK: u32 = 256;
 
-/// The parts of a build that may run at the same time; see [`Grid::build_in_parts`](crate::Grid::build_in_parts).
+/// The parts of a build that may run at the same time.
 #[derive(Debug)]
-pub struct Parts<'a> {
+pub(crate) struct Parts<'a> {
     rest: Part<'a>,
     /// Entries for each part, but for the last.
     len: u32,
@@ -19,16 +19,14 @@ pub struct Parts<'a> {
 /// Some cells of the grid, to be filled.
 #[derive(Debug)]
 #[must_use = "cells that are not filled hold stale entries"]
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     pub(crate) columns: ColumnsMut<'a>,
     /// The items of these cells in cell order.
-    pub(crate) order: &'a mut [u32],
+    pub(crate) order: &'a mut [AtomicU32],
     /// Where these cells start, and the end, counted from the grid's first entry.
     pub(crate) starts: &'a [u32],
     pub(crate) items: &'a [Item],
     pub(crate) layout: Layout,
-    /// Counts entries as they are filled.
-    pub(crate) filled: &'a AtomicUsize,
 }
 
 impl<'a> Parts<'a> {
@@ -68,17 +66,9 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Number of entries.
-    #[expect(clippy::len_without_is_empty, reason = "no part is empty")]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.order.len()
-    }
-
     /// Orders the entries of each cell by id and copies their items to the columns, block by block so that an item is
     /// fetched once.
-    pub fn fill(mut self) {
-        self.filled.fetch_add(self.order.len(), Ordering::Relaxed);
+    pub(crate) fn fill(mut self) {
         while let [first, ends @ ..] = self.starts
             && !ends.is_empty()
         {
@@ -92,17 +82,18 @@ impl<'a> Part<'a> {
         let Self { columns, order, starts, items, layout, .. } = self;
         // The ids come first, in a loop without branches, so that the fetches of the items overlap.
         let ids = columns.id;
-        for (id, &at) in ids.iter_mut().zip(&*order) {
-            *id = items[at as usize].id;
+        let item = |at: &AtomicU32| &items[at.load(Ordering::Relaxed) as usize];
+        for (id, at) in ids.iter_mut().zip(&*order) {
+            *id = item(at).id;
         }
         for cell in starts.windows(2) {
             let cell = (cell[0] - starts[0]) as usize..(cell[1] - starts[0]) as usize;
             // The scatter was stable: where the caller's order is that of the ids, nothing is left to sort.
             if !ids[cell.clone()].is_sorted_by(|a, b| a < b) {
                 let order = &mut order[cell.clone()];
-                order.sort_unstable_by(|&a, &b| items[a as usize].order(&items[b as usize], layout));
-                for (id, &at) in ids[cell].iter_mut().zip(&*order) {
-                    *id = items[at as usize].id;
+                order.sort_unstable_by(|a, b| item(a).order(item(b), layout));
+                for (id, at) in ids[cell].iter_mut().zip(&*order) {
+                    *id = item(at).id;
                 }
             }
         }

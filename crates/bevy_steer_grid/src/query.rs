@@ -16,7 +16,7 @@ pub struct Runs<'g>(pub(crate) Rows<'g>);
 impl Iterator for Runs<'_> {
     type Item = Range<usize>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Range<usize>> {
         loop {
             let row = self.0.next()?;

@@ -1,15 +1,25 @@
 //! Which cell each item is in: a counting sort, or in a wide world a radix sort; both stable and O(items).
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::build::Extent;
+use crate::layout::Frame;
+use crate::runner::Runner;
 use crate::table::row_key;
 use crate::{Grid, Item};
 
 /// What a build works with, kept so that the next one allocates nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Scratch {
     /// Dense: the cell of each item.
     keys: Vec<u32>,
-    /// Indices of the items in cell order.
-    pub(crate) order: Vec<u32>,
+    /// Indices of the items in cell order. Atomic because the parts of a parallel sort write in each other's midst; each
+    /// place is written once, so relaxed access is enough, and as fast as any.
+    pub(crate) order: Vec<AtomicU32>,
+    /// Where the items of each part lie.
+    pub(crate) extents: Vec<Extent>,
+    /// Dense, in parallel: for each part the items in each cell, then where the next one goes.
+    counts: Vec<Vec<u32>>,
     /// Sparse: the cells of the items, and the target of a sorting pass.
     cells: [Vec<CellOfItem>; 2],
 }
@@ -23,33 +33,69 @@ struct CellOfItem {
     item: u32,
 }
 
+/// What is left of the cells of an item that is not finite.
+const NO_CELL: u32 = u32::MAX;
+
+impl Clone for Scratch {
+    /// There is nothing in it that the next build needs.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl Scratch {
     pub(crate) fn memory_bytes(&self) -> usize {
         4 * (self.keys.capacity() + self.order.capacity())
+            + 4 * self.counts.iter().map(Vec::capacity).sum::<usize>()
+            + size_of::<Extent>() * self.extents.capacity()
             + size_of::<CellOfItem>() * (self.cells[0].capacity() + self.cells[1].capacity())
+    }
+}
+
+/// Numbers the cells of a dense table.
+#[derive(Clone, Copy)]
+struct Numbering {
+    frame: Frame,
+    origin: [i32; 3],
+    dims: [usize; 3],
+}
+
+impl Numbering {
+    fn of(grid: &Grid) -> Self {
+        Self { frame: grid.frame, origin: grid.table.origin, dims: grid.table.dims.map(|dim| dim as usize) }
+    }
+
+    fn cells(self) -> usize {
+        self.dims.iter().product()
+    }
+
+    #[inline]
+    fn cell(self, item: &Item) -> u32 {
+        let position = self.frame.layout.flatten(item.position);
+        if !position.is_finite() {
+            return NO_CELL;
+        }
+        let [x, y, z] = self.frame.cell(position);
+        let [x, y, z] = [x - self.origin[0], y - self.origin[1], z - self.origin[2]].map(|v| v as usize);
+        ((z * self.dims[1] + y) * self.dims[0] + x) as u32
     }
 }
 
 impl Grid {
     /// Histogram, prefix sum, scatter.
     pub(crate) fn sort_dense(&mut self, items: &[Item]) {
-        let Self { frame, table, scratch, .. } = self;
-        let (frame, origin) = (*frame, table.origin);
-        let [width, height, depth] = table.dims.map(|dim| dim as usize);
-        let cells = width * height * depth;
+        let numbering = Numbering::of(self);
+        let Self { table, scratch, .. } = self;
+        let cells = numbering.cells();
         // Counts stand two places late: the prefix sum moves them to one, the scatter, which counts up, to their own.
         table.starts.resize(cells + 2, 0);
         scratch.keys.clear();
         scratch.keys.extend(items.iter().map(|item| {
-            let position = frame.layout.flatten(item.position);
-            if !position.is_finite() {
-                return u32::MAX;
+            let key = numbering.cell(item);
+            if key != NO_CELL {
+                table.starts[key as usize + 2] += 1;
             }
-            let [x, y, z] = frame.cell(position);
-            let [x, y, z] = [x - origin[0], y - origin[1], z - origin[2]].map(|v| v as usize);
-            let key = (z * height + y) * width + x;
-            table.starts[key + 2] += 1;
-            key as u32
+            key
         }));
         let mut sum = 0;
         for start in &mut table.starts {
@@ -57,13 +103,61 @@ impl Grid {
             *start = sum;
         }
         for (item, &key) in scratch.keys.iter().enumerate() {
-            if key != u32::MAX {
+            if key != NO_CELL {
                 let next = &mut table.starts[key as usize + 1];
-                scratch.order[*next as usize] = item as u32;
+                scratch.order[*next as usize] = AtomicU32::new(item as u32);
                 *next += 1;
             }
         }
         table.starts.truncate(cells + 1);
+    }
+
+    /// The same with a histogram for each `stretch` of the items: counted and scattered at the same time, and as stable.
+    pub(crate) fn sort_dense_on(&mut self, runner: &impl Runner, items: &[Item], stretch: usize) {
+        let numbering = Numbering::of(self);
+        let Self { table, scratch, .. } = self;
+        let Scratch { keys, order, counts, .. } = scratch;
+        let cells = numbering.cells();
+        let parts = items.len().div_ceil(stretch);
+        keys.resize(items.len(), 0);
+        if counts.len() < parts {
+            counts.resize(parts, Vec::new());
+        }
+        let counts = &mut counts[..parts];
+
+        let jobs = items.chunks(stretch).zip(keys.chunks_mut(stretch)).zip(&mut *counts);
+        runner.run(jobs, |((items, keys), counts)| {
+            counts.clear();
+            counts.resize(cells, 0);
+            for (item, key) in items.iter().zip(keys) {
+                *key = numbering.cell(item);
+                if *key != NO_CELL {
+                    counts[*key as usize] += 1;
+                }
+            }
+        });
+
+        let mut sum = 0;
+        table.starts.extend((0..cells).map(|cell| {
+            let start = sum;
+            for counts in &mut *counts {
+                sum += std::mem::replace(&mut counts[cell], sum);
+            }
+            start
+        }));
+        table.starts.push(sum);
+
+        let order = &order[..];
+        let jobs = keys.chunks(stretch).zip(counts).enumerate();
+        runner.run(jobs, |(part, (keys, next))| {
+            for (item, &key) in (part * stretch..).zip(keys) {
+                if key != NO_CELL {
+                    let next = &mut next[key as usize];
+                    order[*next as usize].store(item as u32, Ordering::Relaxed);
+                    *next += 1;
+                }
+            }
+        });
     }
 
     /// Radix sort by (z, y, x), then a list of the occupied rows and cells.
@@ -94,7 +188,7 @@ impl Grid {
 
         let mut last = None;
         for (at, cell) in from.iter().enumerate() {
-            scratch.order[at] = cell.item;
+            scratch.order[at] = AtomicU32::new(cell.item);
             if table.rows.last() != Some(&cell.row) {
                 table.rows.push(cell.row);
                 table.row_cells.push(table.cell_x.len() as u32);

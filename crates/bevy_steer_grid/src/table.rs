@@ -190,7 +190,7 @@ impl Rows<'_> {
 impl Iterator for Rows<'_> {
     type Item = Row;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Row> {
         if self.table.kind == TableKind::Sparse {
             return self.next_sparse();
