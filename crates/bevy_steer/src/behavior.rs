@@ -18,6 +18,7 @@ use crate::{
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
     events::{EventQueue, Happening},
     neighbors::NeighborGrid,
+    parallel::Pool,
     plane::SteeringPlane,
     priority::SteeringPriority,
     rng::{SteeringId, SteeringSeed},
@@ -341,6 +342,16 @@ impl Steering<'_> {
     #[must_use]
     pub fn warnings(&self) -> &SteeringWarnings {
         &self.warnings
+    }
+
+    /// The plane of agents without one of their own.
+    pub(crate) fn default_plane(&self) -> SteeringPlane {
+        self.defaults.plane
+    }
+
+    /// Where work on all agents runs.
+    pub(crate) fn pool(&self) -> Pool {
+        Pool::new(self.grid.agent_count(), self.defaults.parallel_from)
     }
 
     pub(crate) fn send(&self, me: &SteererItem, order: u32, happening: Happening) {

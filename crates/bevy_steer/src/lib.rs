@@ -57,6 +57,7 @@ mod interpolation;
 mod metrics;
 mod neighbors;
 mod obstacle;
+mod parallel;
 mod plane;
 mod plugin;
 mod priority;

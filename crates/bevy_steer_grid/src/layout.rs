@@ -85,25 +85,78 @@ pub(crate) fn widened(radius: f32) -> f32 {
 /// any other the answer is 1. The order of the radii does not matter.
 #[must_use]
 pub fn suggest_cell_size(radii: impl IntoIterator<Item = f32>) -> f32 {
-    let mut count = [0_usize; 256];
-    let mut largest = [0.0_f32; 256];
-    let mut total = 0;
-    for radius in radii {
-        if radius > 0.0 && radius.is_finite() {
-            let class = (radius.to_bits() >> 23) as usize;
-            count[class] += 1;
-            largest[class] = largest[class].max(radius);
-            total += 1;
+    let mut census = RadiusCensus::default();
+    radii.into_iter().for_each(|radius| census.count(radius));
+    census.suggest_cell_size()
+}
+
+/// Counts query radii for [`suggest_cell_size`], in parts where there are many.
+#[derive(Clone, Debug)]
+pub struct RadiusCensus {
+    count: [u32; 256],
+    largest: [f32; 256],
+    /// The last one, and how often it came since it was entered: agents tend to be alike.
+    last: f32,
+    repeats: u32,
+}
+
+impl Default for RadiusCensus {
+    fn default() -> Self {
+        Self { count: [0; 256], largest: [0.0; 256], last: 0.0, repeats: 0 }
+    }
+}
+
+impl RadiusCensus {
+    /// Counts a radius.
+    #[inline]
+    pub fn count(&mut self, radius: f32) {
+        if radius == self.last {
+            self.repeats += 1;
+        } else {
+            self.enter();
+            (self.last, self.repeats) = (radius, 1);
         }
     }
-    let mut covered = 0;
-    for (count, largest) in count.into_iter().zip(largest) {
-        covered += count;
-        if count > 0 && covered * 10 >= total * 9 {
-            return largest;
+
+    fn enter(&mut self) {
+        if self.last > 0.0 && self.last.is_finite() {
+            let class = (self.last.to_bits() >> 23) as usize;
+            self.count[class] += self.repeats;
+            self.largest[class] = self.largest[class].max(self.last);
+        }
+        self.repeats = 0;
+    }
+
+    /// Counts what another census has counted.
+    pub fn add(&mut self, mut other: Self) {
+        other.enter();
+        for class in 0..256 {
+            self.count[class] += other.count[class];
+            self.largest[class] = self.largest[class].max(other.largest[class]);
         }
     }
-    1.0
+
+    /// Whether no radius that is finite and positive has been counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !(self.last > 0.0 && self.last.is_finite()) && self.count.iter().all(|&count| count == 0)
+    }
+
+    /// The cell size for the radii so far.
+    #[must_use]
+    pub fn suggest_cell_size(&self) -> f32 {
+        let mut all = self.clone();
+        all.enter();
+        let total: u64 = all.count.iter().map(|&count| u64::from(count)).sum();
+        let mut covered = 0;
+        for (&count, &largest) in all.count.iter().zip(&all.largest) {
+            covered += u64::from(count);
+            if count > 0 && covered * 10 >= total * 9 {
+                return largest;
+            }
+        }
+        1.0
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +195,15 @@ mod tests {
         assert_eq!(suggest_cell_size([f32::NAN, -1.0, 0.0, f32::INFINITY]), 1.0);
         assert_eq!(suggest_cell_size([2.0, 5.0, 6.0]), 6.0);
         let crowd = (0..100).map(|n| if n == 50 { 1000.0 } else { 5.0 + (n % 3) as f32 });
-        assert_eq!(suggest_cell_size(crowd), 7.0);
+        assert_eq!(suggest_cell_size(crowd.clone()), 7.0);
+        let mut parts = RadiusCensus::default();
+        assert!(parts.is_empty());
+        for part in crowd.collect::<Vec<_>>().chunks(7) {
+            let mut census = RadiusCensus::default();
+            part.iter().for_each(|&radius| census.count(radius));
+            parts.add(census);
+        }
+        assert!(!parts.is_empty());
+        assert_eq!(parts.suggest_cell_size(), 7.0, "counted in parts");
     }
 }

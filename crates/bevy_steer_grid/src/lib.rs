@@ -87,7 +87,7 @@ pub use flock::FlockKernel;
 pub use flock_query::{Falloff, FlockQuery, FlockSums};
 pub use grid::Grid;
 pub use item::Item;
-pub use layout::{Layout, suggest_cell_size};
+pub use layout::{Layout, RadiusCensus, suggest_cell_size};
 pub use nearest::Neighbor;
 pub use query::Runs;
 pub use ray::RayHit;

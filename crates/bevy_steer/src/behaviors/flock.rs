@@ -1,16 +1,25 @@
 //! Flocking: separation, alignment and cohesion among the members of one group.
 
-use bevy::{math::ops, prelude::*, utils::Parallel};
-
-use super::separation::{fade, push_from};
-use crate::{
-    agent::{AgentView, SteeringAgent, SteeringGroup},
-    behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steerer, SteererItem, Steering, SteeringBehavior, check},
-    combine::truncate,
-    neighbors::{NeighborGrid, flock_key},
-    priority::SteeringPriority,
-    rng::SteeringId,
+use bevy::{
+    ecs::{entity::Entities, query::QueryData},
+    prelude::*,
 };
+use bevy_steer_grid::Runner;
+
+use super::flock_sums::{FlockUrge, FlockWork};
+use crate::{
+    accumulator::{BehaviorId, SteeringAccumulator},
+    agent::{AgentView, SteeringAgent, SteeringVelocity},
+    behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steering, SteeringBehavior, check},
+    combine::truncate,
+    parallel::BATCH,
+    plane::SteeringPlane,
+    priority::SteeringPriority,
+    sensing::SteerEvery,
+};
+
+/// Share of `max_speed` at which a flock travels.
+const CRUISE: f32 = 0.8;
 
 /// A member of a flock: keeps distance from flockmates, matches their velocity and stays with them. Flockmates are the
 /// agents with a `FlockMember` and the same [`SteeringGroup`]. Each rule looks within its own radius and averages over
@@ -145,177 +154,81 @@ impl SteeringBehavior for FlockMember {
     }
 }
 
-/// Sums over an agent's flockmates, in its plane.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct FlockSums {
-    /// Σ fade · (p − pⱼ)/d².
-    pub separation: Vec3,
-    /// Σ fade within the separation radius.
-    pub separation_weight: f32,
-    /// Σ fade · velocity.
-    pub alignment: Vec3,
-    /// Σ fade within the alignment radius.
-    pub alignment_weight: f32,
-    /// Largest fade within the alignment radius.
-    pub alignment_fade: f32,
-    /// Σ fade · offset.
-    pub cohesion: Vec3,
-    /// Σ fade · velocity within the cohesion radius.
-    pub cohesion_velocity: Vec3,
-    /// Σ fade within the cohesion radius.
-    pub cohesion_weight: f32,
-    /// Largest fade within the cohesion radius.
-    pub cohesion_fade: f32,
-}
-
-/// One agent's question to the grid: who it is and which flockmates it sees.
-struct Watcher<'a> {
-    member: &'a FlockMember,
-    view: &'a AgentView,
-    entity: Entity,
-    id: SteeringId,
-    key: u32,
-    /// Cosine of half the field of view; below −1 all round.
-    cos_half_view: f32,
-}
-
-impl Watcher<'_> {
-    fn sees(&self, offset: Vec3, distance_squared: f32) -> bool {
-        self.cos_half_view < -1.0
-            || offset.dot(self.view.heading()) >= self.cos_half_view * distance_squared.sqrt()
-    }
-
-    fn fade(&self, distance: f32, radius: f32) -> f32 {
-        match self.member.law {
-            FlockLaw::Smooth => fade(distance, radius),
-            FlockLaw::Classic => f32::from(distance <= radius && radius > 0.0),
-        }
-    }
-
-    /// Adds one flockmate.
-    fn add(&self, sums: &mut FlockSums, offset: Vec3, distance_squared: f32, velocity: Vec3, id: SteeringId) {
-        let distance = distance_squared.sqrt();
-        let [near, middle, far] =
-            [self.member.separation_radius, self.member.alignment_radius, self.member.cohesion_radius]
-                .map(check::or_zero);
-        let near_fade = self.fade(distance, near);
-        if near_fade > 0.0 {
-            let push = push_from(offset, distance_squared, near, self.view.plane, self.id, id);
-            sums.separation += push * near_fade;
-            sums.separation_weight += near_fade;
-        }
-        let middle_fade = self.fade(distance, middle);
-        sums.alignment += velocity * middle_fade;
-        sums.alignment_weight += middle_fade;
-        sums.alignment_fade = sums.alignment_fade.max(middle_fade);
-        let far_fade = self.fade(distance, far);
-        sums.cohesion += offset * far_fade;
-        sums.cohesion_velocity += velocity * far_fade;
-        sums.cohesion_weight += far_fade;
-        sums.cohesion_fade = sums.cohesion_fade.max(far_fade);
-    }
-
-    /// Sums over all flockmates in sight, or over the nearest of them.
-    fn sum(&self, grid: &NeighborGrid, nearest: &mut Vec<bevy_steer_grid::Neighbor>) -> FlockSums {
-        let mut sums = FlockSums::default();
-        let plane = self.view.plane;
-        let Some(cells) = grid.cells(plane) else { return sums };
-        let (center, reach) = (plane.to_grid(self.view.position), self.member.reach());
-        let is_mate = |index: usize| {
-            cells.keys()[index] == self.key
-                && (cells.ids()[index] != self.id.0 || grid.entity(cells, index) != self.entity)
-        };
-        let velocity = |index: usize| plane.from_grid(cells.velocity(index));
-        match self.member.max_neighbors {
-            None => cells.for_each_within(center, reach, |index, offset, distance_squared| {
-                let offset = plane.from_grid(offset);
-                if is_mate(index) && self.sees(offset, distance_squared) {
-                    let id = SteeringId(cells.ids()[index]);
-                    self.add(&mut sums, offset, distance_squared, velocity(index), id);
-                }
-            }),
-            Some(most) => {
-                let in_sight = |index: usize| {
-                    let offset = plane.from_grid(cells.position(index) - center);
-                    is_mate(index) && self.sees(offset, offset.length_squared())
-                };
-                cells.k_nearest(center, most as usize, reach, in_sight, nearest);
-                for n in nearest.iter() {
-                    let offset = plane.from_grid(n.offset);
-                    self.add(&mut sums, offset, n.distance_squared, velocity(n.index), SteeringId(n.id));
-                }
-            }
-        }
-        sums
-    }
-}
-
-/// Writes what the sums mean to the accumulator.
-fn write(me: &mut SteererItem, member: &FlockMember, view: &AgentView, sums: &FlockSums) {
-    const ID: crate::BehaviorId = FlockMember::ID;
+/// Writes what a member is after to its accumulator: a push for separation, and for the rest one desired velocity, the
+/// weighted mean of what alignment, cohesion and cruise desire.
+fn write(accumulator: &mut SteeringAccumulator, member: &FlockMember, view: &AgentView, urge: &FlockUrge) {
+    const ID: BehaviorId = FlockMember::ID;
     let (weight, priority) = (member.weight, member.priority);
-    let accumulator = &mut me.accumulator;
-    if sums.separation_weight > 0.0 {
-        let share = match member.separation {
-            SeparationMode::Sum => 1.0,
-            SeparationMode::Mean => 1.0 / sums.separation_weight,
-        };
-        let push = truncate(sums.separation * share / view.relaxation(), view.max_force);
-        accumulator.push(ID, push, weight * member.separation_weight, priority);
+    if urge.separation != Vec3::ZERO {
+        let push = truncate(urge.separation / view.relaxation(), view.max_force);
+        accumulator.push(ID, push, weight * check::or_zero(member.separation_weight), priority);
     }
-    if sums.alignment_weight > 0.0 {
-        let mean = sums.alignment / sums.alignment_weight;
-        accumulator.desire(ID, mean, weight * member.alignment_weight * sums.alignment_fade, priority);
+    let cruise = match member.law {
+        FlockLaw::Smooth => check::or_zero(member.cruise_weight),
+        FlockLaw::Classic => 0.0,
+    };
+    let total = urge.weight + cruise;
+    if total > 0.0 {
+        let paced = urge.paced + view.heading() * (CRUISE * cruise);
+        let desired = (urge.steady + paced * view.max_speed) / total;
+        accumulator.desire(ID, desired, weight * total, priority);
     }
-    if sums.cohesion_weight > 0.0 {
-        let centre = sums.cohesion / sums.cohesion_weight;
-        let desired = match member.law {
-            FlockLaw::Smooth => {
-                sums.cohesion_velocity / sums.cohesion_weight
-                    + centre * (view.max_speed / member.cohesion_radius)
-            }
-            FlockLaw::Classic => centre.normalize_or_zero() * view.max_speed,
-        };
-        accumulator.desire(ID, desired, weight * member.cohesion_weight * sums.cohesion_fade, priority);
-    }
-    if member.law == FlockLaw::Smooth {
-        let desired = view.heading() * (0.8 * view.max_speed);
-        accumulator.desire(ID, desired, weight * member.cruise_weight, priority);
-    }
+}
+
+/// What flocking reads and writes.
+#[derive(QueryData)]
+#[query_data(mutable, contiguous(all))]
+pub(crate) struct Member {
+    entity: Entity,
+    agent: &'static SteeringAgent,
+    velocity: &'static SteeringVelocity,
+    member: &'static FlockMember,
+    plane: Option<&'static SteeringPlane>,
+    every: Has<SteerEvery>,
+    accumulator: &'static mut SteeringAccumulator,
 }
 
 pub(crate) fn steer(
     steering: Steering,
-    scratch: Local<Parallel<Vec<bevy_steer_grid::Neighbor>>>,
-    mut agents: Query<(Steerer, &FlockMember, Option<&SteeringGroup>)>,
+    entities: &Entities,
+    mut work: Local<FlockWork>,
+    mut agents: Query<Member>,
 ) {
-    let scratch = &*scratch;
-    steering.for_each(&mut agents, |(mut me, member, group)| {
-        if let Some(view) = steering.view(&me) {
-            let sees_all =
-                !(member.field_of_view.is_finite() && (0.0..360.0).contains(&member.field_of_view));
-            let watcher = Watcher {
-                member,
-                view: &view,
-                entity: me.entity,
-                id: *me.id,
-                key: flock_key(group.map_or(0, |g| g.0)),
-                cos_half_view: if sees_all {
-                    -2.0
-                } else {
-                    ops::cos(0.5 * member.field_of_view.to_radians())
-                },
-            };
-            let sums = watcher.sum(steering.grid(), &mut scratch.borrow_local_mut());
-            write(&mut me, member, &view, &sums);
-        }
-    });
+    let (grid, pool, dt) = (steering.grid(), steering.pool(), steering.dt());
+    let default_plane = steering.default_plane();
+    let rows = grid.rows(entities);
+    work.begin(grid);
+    for table in agents.contiguous_iter().into_iter().flatten() {
+        let rows = rows.of(table.entity);
+        work.ask(&pool, table.entity.len(), |n| {
+            let held = table.every && table.accumulator[n].is_held();
+            let plane = table.plane.map_or(default_plane, |planes| planes[n]);
+            rows.row(n).filter(|_| !held).map(|row| (row, &table.member[n], plane))
+        });
+    }
+    work.answer(&pool, grid);
+    let work = &*work;
+    for mut table in agents.contiguous_iter_mut().into_iter().flatten() {
+        let rows = rows.of(table.entity);
+        // Every tick changes every accumulator: telling of it would be noise.
+        let accumulators = table.accumulator.bypass_change_detection();
+        let (agent, velocity, member) = (table.agent, table.velocity, table.member);
+        pool.run(accumulators.chunks_mut(BATCH).enumerate(), |(batch, accumulators)| {
+            for (at, accumulator) in (batch * BATCH..).zip(accumulators) {
+                let plane = table.plane.map_or(default_plane, |planes| planes[at]);
+                if let Some(urge) = rows.row(at).and_then(|row| work.urge(row, plane)) {
+                    let view = AgentView::new(&agent[at], Vec3::ZERO, velocity[at].0, plane, dt);
+                    write(accumulator, &member[at], &view, &urge);
+                }
+            }
+        });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::*;
+    use crate::{SteeringGroup, SteeringId, testing::*};
 
     fn classic() -> FlockMember {
         FlockMember {

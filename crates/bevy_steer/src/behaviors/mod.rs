@@ -9,6 +9,7 @@ mod brake;
 mod evade;
 mod flee;
 mod flock;
+mod flock_sums;
 mod obstacle_feeler;
 mod offset_pursue;
 mod path_follow;
@@ -22,7 +23,7 @@ pub use arrive::{Arrive, ArriveState, SlowingRadius, arrive, auto_slowing_radius
 pub use brake::Brake;
 pub use evade::{Evade, evade};
 pub use flee::{Flee, flee, panic_fade};
-pub use flock::{FlockLaw, FlockMember, FlockSums, SeparationMode};
+pub use flock::{FlockLaw, FlockMember, SeparationMode};
 pub use obstacle_feeler::{FeelerMode, FeelerState, ObstacleFeeler};
 pub use offset_pursue::{OffsetPursue, OffsetPursueState};
 pub use path_follow::PathFollow;

@@ -1,0 +1,54 @@
+//! Work on the compute pool.
+
+use std::sync::{Mutex, PoisonError};
+
+use bevy::tasks::ComputeTaskPool;
+use bevy_steer_grid::Runner;
+
+/// Agents that are handled in one go: enough to make the fetching of a job cheap, few enough to share them out evenly.
+pub(crate) const BATCH: usize = 2048;
+
+/// Runs jobs on the compute pool, or, below the threshold or where the pool has one thread, on this thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pool {
+    threads: usize,
+}
+
+impl Pool {
+    /// For work on `agents` agents, parallel from `parallel_from` on.
+    pub(crate) fn new(agents: usize, parallel_from: usize) -> Self {
+        let parallel = agents >= parallel_from;
+        let threads =
+            if parallel { ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num()) } else { 1 };
+        Self { threads: threads.max(1) }
+    }
+}
+
+impl Runner for Pool {
+    fn parts(&self) -> usize {
+        self.threads
+    }
+
+    fn run<J: Send>(&self, jobs: impl Iterator<Item = J> + Send, job: impl Fn(J) + Sync) {
+        match ComputeTaskPool::try_get() {
+            Some(pool) if self.threads > 1 => {
+                let jobs = Mutex::new(jobs);
+                // Each thread fetches jobs as it comes to them, so that no thread waits while there is work.
+                let work = || {
+                    loop {
+                        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+                        let Some(next) = next else { break };
+                        job(next);
+                    }
+                };
+                pool.scope(|scope| {
+                    for _ in 1..self.threads {
+                        scope.spawn(async { work() });
+                    }
+                    work();
+                });
+            }
+            _ => jobs.for_each(job),
+        }
+    }
+}
