@@ -112,11 +112,17 @@ impl Contribution {
 
     /// A total order, so that a sum over sorted contributions has the same bits whoever wrote first. Sizes come before
     /// signs, so that agents set up as mirror images sum in the same order and stay mirror images.
+    #[inline]
     fn order(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key).then_with(|| self.order_of_values(other))
+    }
+
+    #[cold]
+    fn order_of_values(&self, other: &Self) -> Ordering {
         let key = |c: &Self| {
             let v = c.value;
             let sizes = [v.x, v.y, v.z, c.weight].map(|x| x.abs().to_bits());
-            (c.key, sizes, [v.x, v.y, v.z].map(f32::is_sign_negative))
+            (sizes, [v.x, v.y, v.z].map(f32::is_sign_negative))
         };
         key(self).cmp(&key(other))
     }
@@ -138,8 +144,8 @@ pub struct SteeringGoal {
 /// clears them.
 ///
 /// Any system in [`SteeringSystems::Steer`](crate::SteeringSystems::Steer) or `Avoid` may write here, the game's own like
-/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 12 contributions
-/// need no heap.
+/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 4 contributions
+/// need no heap, and an accumulator that has held more keeps its memory.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -165,8 +171,8 @@ pub struct SteeringAccumulator {
     rejected: Option<BehaviorId>,
 }
 
-/// Contributions that fit into an accumulator without heap memory.
-pub const INLINE_CONTRIBUTIONS: usize = 12;
+/// Contributions that fit into an accumulator without heap memory; one that has held more keeps its memory.
+pub const INLINE_CONTRIBUTIONS: usize = 4;
 
 impl SteeringAccumulator {
     /// Adds a desired velocity in units/s.
@@ -277,8 +283,17 @@ impl SteeringAccumulator {
 
     /// Sorts the contributions and hands them out; for the one system that reads them.
     pub(crate) fn sorted(&mut self) -> &[Contribution] {
-        self.contributions.sort_unstable_by(Contribution::order);
-        &self.contributions
+        let all = &mut self.contributions[..];
+        match all {
+            [] | [_] => {}
+            [a, b] => {
+                if a.order(b).is_gt() {
+                    core::mem::swap(a, b);
+                }
+            }
+            _ => all.sort_unstable_by(Contribution::order),
+        }
+        all
     }
 
     pub(crate) fn take_rejected(&mut self) -> Option<BehaviorId> {
@@ -347,12 +362,16 @@ mod tests {
     }
 
     #[test]
-    fn twelve_contributions_need_no_heap() {
+    fn the_usual_contributions_need_no_heap_and_many_need_it_once() {
         let mut accumulator = SteeringAccumulator::default();
         for _ in 0..INLINE_CONTRIBUTIONS {
             accumulator.push(A, Vec3::X, 1.0, GOAL);
         }
         assert!(!accumulator.contributions.spilled());
+        accumulator.push(A, Vec3::X, 1.0, GOAL);
+        let capacity = accumulator.contributions.capacity();
+        accumulator.end_tick(false);
+        assert_eq!(accumulator.contributions.capacity(), capacity, "kept for the next tick");
     }
 
     #[test]

@@ -1,15 +1,21 @@
 //! The end of a tick: contributions become force, force becomes velocity, velocity becomes position.
 
-use bevy::{ecs::query::QueryData, prelude::*};
+use bevy::{
+    ecs::{query::QueryData, system::SystemParam},
+    prelude::*,
+};
+use bevy_steer_grid::Runner;
 
 use crate::{
-    accumulator::SteeringAccumulator,
+    accumulator::{BehaviorId, SteeringAccumulator},
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
-    behavior::{SteeringBehaviors, for_each_agent},
+    batch::{Batch, Shared, Table},
+    behavior::SteeringBehaviors,
     combine::{SteeringCombine, combine, intention, skips_idle, truncate, wants_rest},
     events::{EventQueue, Happening},
     facing::{FaceVelocity, face_velocity, forward_axis},
     neighbors::NeighborGrid,
+    parallel::Pool,
     plane::SteeringPlane,
     rng::SteeringId,
     schedule::SteeringStep,
@@ -52,74 +58,101 @@ pub fn step(view: &AgentView, force: Vec3) -> (Vec3, Vec3) {
     (velocity, view.position + velocity * view.dt)
 }
 
+/// What integration reads and writes.
 #[derive(QueryData)]
-#[query_data(mutable)]
+#[query_data(mutable, contiguous(mutable))]
 pub(crate) struct Moving {
-    entity: Entity,
-    id: &'static SteeringId,
-    agent: &'static SteeringAgent,
-    transform: &'static mut Transform,
-    velocity: &'static mut SteeringVelocity,
-    accumulator: &'static mut SteeringAccumulator,
-    output: &'static mut SteeringOutput,
-    stall: &'static mut StallWatch,
-    plane: Option<&'static SteeringPlane>,
-    combine: Option<&'static SteeringCombine>,
-    smoothing: Option<&'static mut SteeringSmoothing>,
-    every: Option<&'static mut SteerEvery>,
-    turn: Option<&'static TurnLimit>,
-    face: Option<&'static FaceVelocity>,
-    custom: Has<CustomIntegration>,
+    pub(crate) entity: Entity,
+    pub(crate) id: &'static SteeringId,
+    pub(crate) agent: &'static SteeringAgent,
+    pub(crate) transform: &'static mut Transform,
+    pub(crate) velocity: &'static mut SteeringVelocity,
+    pub(crate) accumulator: &'static mut SteeringAccumulator,
+    pub(crate) output: &'static mut SteeringOutput,
+    pub(crate) stall: &'static mut StallWatch,
+    pub(crate) plane: Option<&'static SteeringPlane>,
+    pub(crate) combine: Option<&'static SteeringCombine>,
+    pub(crate) smoothing: Option<&'static mut SteeringSmoothing>,
+    pub(crate) every: Option<&'static mut SteerEvery>,
+    pub(crate) turn: Option<&'static TurnLimit>,
+    pub(crate) face: Option<&'static FaceVelocity>,
+    pub(crate) custom: Has<CustomIntegration>,
 }
 
-pub(crate) fn integrate(
-    step: Res<SteeringStep>,
-    defaults: Res<SteeringDefaults>,
-    behaviors: Res<SteeringBehaviors>,
-    grid: Res<NeighborGrid>,
-    events: Res<EventQueue>,
-    warnings: Res<SteeringWarnings>,
-    mut agents: Query<Moving>,
-) {
-    let (step, defaults) = (*step, *defaults);
-    for_each_agent(&mut agents, grid.agent_count() >= defaults.parallel_from, |mut me: MovingItem| {
-        if let Some(id) = me.accumulator.take_rejected() {
-            let name = behaviors.name(id).unwrap_or("an unregistered behaviour");
-            let what = "value or weight not finite, or weight negative; the contribution is dropped";
-            warnings.warn(me.entity, name, CONTRIBUTION, &id, what);
-        }
-        if !me.transform.translation.is_finite() {
-            let what = "not finite; the agent is left out until it is";
-            warnings.warn(me.entity, "Transform", "translation", &me.transform.translation, what);
-            me.accumulator.end_tick(false);
-        } else {
-            if !me.velocity.is_finite() {
-                warnings.warn(me.entity, "SteeringVelocity", "0", &me.velocity.0, "not finite; taken as 0");
-            }
-            let plane = me.plane.copied().unwrap_or(defaults.plane);
-            let view = AgentView::new(me.agent, me.transform.translation, me.velocity.0, plane, step.dt);
-            move_agent(&mut me, &view, &defaults);
-            let id = *me.id;
-            let hold = me.every.as_mut().is_some_and(|every| every.end_tick(step.dt, id));
-            me.accumulator.end_tick(hold);
-            let wanted = me.output.desired_velocity.length();
-            if me.stall.end_tick(view.position, wanted, view.max_speed, view.radius, view.dt) {
-                events.send(me.entity, id, 0, Happening::Stalled);
-            }
-        }
-    });
+/// What integration reads of the world.
+#[derive(SystemParam)]
+pub(crate) struct Integration<'w> {
+    step: Res<'w, SteeringStep>,
+    defaults: Res<'w, SteeringDefaults>,
+    behaviors: Res<'w, SteeringBehaviors>,
+    grid: Res<'w, NeighborGrid>,
+    events: Res<'w, EventQueue>,
+    warnings: Res<'w, SteeringWarnings>,
 }
 
-/// Combines one agent's contributions and, unless something else does, moves it.
-fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults) {
-    let mode = me.combine.copied().unwrap_or(defaults.combine);
-    let goal = me.accumulator.goal().map(|goal| view.plane.project(goal.position) - view.position);
-    let contributions = me.accumulator.sorted();
-    let rest = wants_rest(contributions, view);
+pub(crate) fn integrate(world: Integration, mut agents: Query<Moving>) {
+    let pool = Pool::new(world.grid.agent_count(), world.defaults.parallel_from);
+    for table in agents.contiguous_iter_mut().into_iter().flatten() {
+        let mut table = Table::new(table);
+        let (shared, batches) = table.batches();
+        pool.run(batches, |mut batch| {
+            for n in 0..batch.accumulator.len() {
+                end_tick(&world, shared, &mut batch, n);
+            }
+        });
+    }
+}
+
+/// Ends the tick of the `n`th agent of a batch.
+#[inline]
+fn end_tick(world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) {
+    let at = batch.first + n;
+    let (step, defaults) = (&*world.step, &*world.defaults);
+    if let Some(id) = batch.accumulator[n].take_rejected() {
+        world.tell_rejected(shared.entity[at], id);
+    }
+    let position = batch.transform.values[n].translation;
+    if !position.is_finite() {
+        world.tell_not_finite(shared.entity[at], "Transform", "translation", position);
+        batch.accumulator[n].end_tick(false);
+        return;
+    }
+    let velocity = batch.velocity.values[n].0;
+    if !velocity.is_finite() {
+        world.tell_not_finite(shared.entity[at], "SteeringVelocity", "0", velocity);
+    }
+    let plane = shared.plane.map_or(defaults.plane, |planes| planes[at]);
+    let view = AgentView::new(&shared.agent[at], position, velocity, plane, step.dt);
+    let wanted = move_agent(shared, batch, n, &view, defaults);
+    let id = shared.id[at];
+    let hold = batch.every.as_mut().is_some_and(|every| every[n].end_tick(step.dt, id));
+    batch.accumulator[n].end_tick(hold);
+    let stalled = &mut batch.stall[n];
+    if stalled.end_tick(view.position, wanted.length(), view.max_speed, view.radius, view.dt) {
+        world.events.send(shared.entity[at], id, 0, Happening::Stalled);
+    }
+}
+
+/// Combines one agent's contributions and, unless something else does, moves it. Answers the velocity that it is after.
+#[inline]
+fn move_agent(
+    shared: &Shared,
+    me: &mut Batch,
+    n: usize,
+    view: &AgentView,
+    defaults: &SteeringDefaults,
+) -> Vec3 {
+    let at = me.first + n;
+    let mode = shared.combine.map_or(defaults.combine, |modes| modes[at]);
+    let turn = shared.turn.map(|limits| &limits[at]);
+    let goal = me.accumulator[n].goal().map(|goal| view.plane.project(goal.position) - view.position);
+    let contributions = me.accumulator[n].sorted();
     let slows_to_rest = skips_idle(contributions);
+    let rest = slows_to_rest && wants_rest(contributions, view);
     let stop = rest && view.velocity.length() <= view.speed_per_tick() * (1.0 + 1e-5);
-    let intention = if me.turn.is_some() { intention(contributions, view) } else { Vec3::ZERO };
+    let intention = if turn.is_some() { intention(contributions, view) } else { Vec3::ZERO };
     let mut force = combine(mode, contributions, view);
+    let smoothing = me.smoothing.as_mut().map(|smoothing| &mut smoothing[n]);
     if stop {
         // Exactly what sheds the speed in this tick; a smoothed force would drag on.
         force = if view.dt > 0.0 {
@@ -127,17 +160,18 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
         } else {
             Vec3::ZERO
         };
-        if let Some(smoothing) = &mut me.smoothing {
+        if let Some(smoothing) = smoothing {
             smoothing.reset();
         }
-    } else if let Some(smoothing) = &mut me.smoothing {
+    } else if let Some(smoothing) = smoothing {
         // The limit or the plane may have changed since the forces that are remembered.
         force = truncate(view.plane.project(smoothing.apply(force, view.dt)), view.max_force);
     }
-    let desired_velocity = truncate(view.velocity + force * view.relaxation(), view.max_speed);
-    *me.output = SteeringOutput { force, desired_velocity: if stop { Vec3::ZERO } else { desired_velocity } };
-    if me.custom {
-        return;
+    let desired_velocity =
+        if stop { Vec3::ZERO } else { truncate(view.velocity + force * view.relaxation(), view.max_speed) };
+    me.output.set_if_neq(n, SteeringOutput { force, desired_velocity });
+    if shared.custom {
+        return desired_velocity;
     }
 
     let (mut velocity, mut position) = if stop || !view.mass.is_finite() {
@@ -145,7 +179,7 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
     } else {
         crate::integrate::step(view, force)
     };
-    if let Some(turn) = me.turn
+    if let Some(turn) = turn
         && !stop
         && view.mass.is_finite()
         && view.dt > 0.0
@@ -153,7 +187,7 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
         let heading = if view.velocity.length_squared() > 1e-8 {
             view.velocity.normalize()
         } else {
-            let forward = me.transform.rotation * forward_axis(view.plane);
+            let forward = me.transform.values[n].rotation * forward_axis(view.plane);
             view.plane.project(forward).try_normalize().unwrap_or(Vec3::X)
         };
         velocity = limit_turn(turn, view, heading, velocity, intention, goal, slows_to_rest);
@@ -163,16 +197,37 @@ fn move_agent(me: &mut MovingItem, view: &AgentView, defaults: &SteeringDefaults
     if !position.is_finite() {
         (velocity, position) = (Vec3::ZERO, view.position);
     }
-    // Written only where something changes, so that change detection stays quiet for agents that stand still.
-    me.velocity.set_if_neq(SteeringVelocity(velocity));
+    me.velocity.set_if_neq(n, SteeringVelocity(velocity));
+    let mut transform = me.transform.values[n];
     if position != view.position {
-        view.plane.write(&mut me.transform.translation, position);
+        view.plane.write(&mut transform.translation, position);
     }
-    if let Some(face) = me.face {
-        let rotation = face_velocity(face, me.transform.rotation, velocity, view.plane, view.dt);
-        if rotation != me.transform.rotation && rotation.is_finite() {
-            me.transform.rotation = rotation;
+    if let Some(face) = shared.face {
+        let rotation = face_velocity(&face[at], transform.rotation, velocity, view.plane, view.dt);
+        if rotation.is_finite() {
+            transform.rotation = rotation;
         }
+    }
+    me.transform.set_if_neq(n, transform);
+    desired_velocity
+}
+
+impl Integration<'_> {
+    #[cold]
+    fn tell_rejected(&self, entity: Entity, id: BehaviorId) {
+        let name = self.behaviors.name(id).unwrap_or("an unregistered behaviour");
+        let what = "value or weight not finite, or weight negative; the contribution is dropped";
+        self.warnings.warn(entity, name, CONTRIBUTION, &id, what);
+    }
+
+    #[cold]
+    fn tell_not_finite(&self, entity: Entity, component: &'static str, field: &'static str, value: Vec3) {
+        let what = if component == "Transform" {
+            "not finite; the agent is left out until it is"
+        } else {
+            "not finite; taken as 0"
+        };
+        self.warnings.warn(entity, component, field, &value, what);
     }
 }
 

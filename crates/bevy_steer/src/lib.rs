@@ -44,6 +44,7 @@ pub mod behaviors;
 
 mod accumulator;
 mod agent;
+mod batch;
 mod behavior;
 #[cfg(test)]
 mod cases;
