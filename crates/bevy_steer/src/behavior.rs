@@ -18,7 +18,7 @@ use crate::{
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
     events::{EventQueue, Happening},
     neighbors::NeighborGrid,
-    parallel::Pool,
+    parallel::ComputeRunner,
     plane::SteeringPlane,
     priority::SteeringPriority,
     rng::{SteeringId, SteeringSeed},
@@ -350,8 +350,8 @@ impl Steering<'_> {
     }
 
     /// Where work on all agents runs.
-    pub(crate) fn pool(&self) -> Pool {
-        Pool::new(self.grid.agent_count(), self.defaults.parallel_from)
+    pub(crate) fn pool(&self) -> ComputeRunner {
+        ComputeRunner::new(self.grid.agent_count(), self.defaults.parallel_from)
     }
 
     pub(crate) fn send(&self, me: &SteererItem, order: u32, happening: Happening) {

@@ -15,7 +15,7 @@ use crate::{
     events::{EventQueue, Happening},
     facing::{FaceVelocity, face_velocity, forward_axis},
     neighbors::NeighborGrid,
-    parallel::Pool,
+    parallel::ComputeRunner,
     plane::SteeringPlane,
     rng::SteeringId,
     schedule::SteeringStep,
@@ -91,7 +91,7 @@ pub(crate) struct Integration<'w> {
 }
 
 pub(crate) fn integrate(world: Integration, mut agents: Query<Moving>) {
-    let pool = Pool::new(world.grid.agent_count(), world.defaults.parallel_from);
+    let pool = ComputeRunner::new(world.grid.agent_count(), world.defaults.parallel_from);
     for table in agents.contiguous_iter_mut().into_iter().flatten() {
         let mut table = Table::new(table);
         let (shared, batches) = table.batches();

@@ -75,6 +75,9 @@ mod warnings;
 
 #[cfg(feature = "interpolation")]
 pub use crate::interpolation::SteeringInterpolationPlugin;
+/// The grid itself, which knows no ECS: for kernels over its columns, and for grids of things that are not agents.
+pub use bevy_steer_grid as grid;
+
 pub use crate::{
     accumulator::{
         BehaviorId, Contribution, ContributionKind, INLINE_CONTRIBUTIONS, SteeringAccumulator, SteeringGoal,
@@ -96,6 +99,7 @@ pub use crate::{
         NearObstacle, Obstacle, ObstacleHit, ObstacleIndex, ObstacleMotion, ObstaclePlugin, ObstacleShape,
         ShapeHit, ShapeSurface,
     },
+    parallel::ComputeRunner,
     plane::SteeringPlane,
     plugin::{
         IntegrationPlugin, NeighborGridPlugin, SteeringBehaviorsPlugin, SteeringCorePlugin, SteeringPlugins,

@@ -15,7 +15,7 @@ use bevy_steer_grid::{Grid, Item, Layout, RadiusCensus, Runner};
 use crate::{
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
     behaviors::{Arrive, ArriveState, FlockMember, Separation},
-    parallel::{BATCH, Pool},
+    parallel::{BATCH, ComputeRunner},
     plane::SteeringPlane,
     rng::SteeringId,
 };
@@ -415,7 +415,7 @@ pub(crate) fn build_grid(
         errands.resize(rows, Errand::default());
     }
 
-    let pool = Pool::new(rows, defaults.parallel_from);
+    let pool = ComputeRunner::new(rows, defaults.parallel_from);
     let found = Mutex::new(Found::default());
     let in_view = |plane: SteeringPlane, items: &mut [Item]| {
         let (mut row, mut rest) = (0, items);

@@ -8,15 +8,17 @@ use bevy_steer_grid::Runner;
 /// Agents that are handled in one go: enough to make the fetching of a job cheap, few enough to share them out evenly.
 pub(crate) const BATCH: usize = 2048;
 
-/// Runs jobs on the compute pool, or, below the threshold or where the pool has one thread, on this thread.
+/// Runs jobs on Bevy's compute pool, or, below a threshold or where the pool has one thread, on this thread: how steering
+/// works on all agents, and what builds a [`Grid`](bevy_steer_grid::Grid) of your own on the same threads.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pool {
+pub struct ComputeRunner {
     threads: usize,
 }
 
-impl Pool {
+impl ComputeRunner {
     /// For work on `agents` agents, parallel from `parallel_from` on.
-    pub(crate) fn new(agents: usize, parallel_from: usize) -> Self {
+    #[must_use]
+    pub fn new(agents: usize, parallel_from: usize) -> Self {
         let parallel = agents >= parallel_from;
         let threads =
             if parallel { ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num()) } else { 1 };
@@ -24,7 +26,7 @@ impl Pool {
     }
 }
 
-impl Runner for Pool {
+impl Runner for ComputeRunner {
     fn parts(&self) -> usize {
         self.threads
     }

@@ -10,6 +10,7 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
+    bench::{BenchOptions, bench},
     error::Error,
     run::{Outcome, RunOptions, metrics_json, new_app, run},
     scene::load_scene,
@@ -31,6 +32,8 @@ pub enum Command {
     Run(Run),
     /// Read a scene and name everything that is wrong in it
     Check(Check),
+    /// Measure what a tick of a flock costs, beside the bare loop over the same arrays
+    Bench(Bench),
 }
 
 /// Arguments of `steer run`.
@@ -68,6 +71,28 @@ pub struct Check {
     pub scene: PathBuf,
 }
 
+/// Arguments of `steer bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Number of agents
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=MOST_AGENTS), allow_negative_numbers = true)]
+    pub agents: u64,
+    /// Ticks to measure
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=MOST_TICKS), allow_negative_numbers = true)]
+    pub ticks: u64,
+    /// Threads [default: all cores]
+    #[arg(long, value_parser = parse_threads, allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+    /// In free flight instead of in a plane
+    #[arg(long)]
+    pub space: bool,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// More would not fit the memory of most machines.
+const MOST_AGENTS: u64 = 100_000_000;
 /// More would run for years.
 const MOST_TICKS: u64 = 1_000_000_000;
 const MOST_THREADS: usize = 1024;
@@ -109,10 +134,11 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => run_command(args),
         Command::Check(args) => check_command(args),
+        Command::Bench(args) => bench_command(args),
     };
     let Err(error) = result else { return ExitCode::SUCCESS };
     let lines = match &cli.command {
-        Command::Run(_) => vec![error.to_string()],
+        Command::Run(_) | Command::Bench(_) => vec![error.to_string()],
         Command::Check(_) => error.lines(),
     };
     for line in lines {
@@ -153,6 +179,21 @@ fn check_command(args: &Check) -> Result<(), Error> {
     let mut app = new_app(RunOptions::new("").dt, Some(1));
     let scene = load_scene(&mut app, &args.scene)?;
     print(&format!("{}: {} agents, no faults found", args.scene.display(), scene.agents.len()))
+}
+
+fn bench_command(args: &Bench) -> Result<(), Error> {
+    let report = bench(&BenchOptions {
+        agents: args.agents as usize,
+        ticks: args.ticks as usize,
+        threads: args.threads,
+        space: args.space,
+        progress: true,
+    });
+    if args.json {
+        print(&serde_json::to_string(&report).map_err(|e| Error::Output { source: e.into() })?)
+    } else {
+        print(&report.table())
+    }
 }
 
 /// Prints a line. A reader that has gone away, as `head` does, is no error.

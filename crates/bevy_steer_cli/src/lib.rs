@@ -14,10 +14,12 @@
 //! | `ron_text` | a scene file cut into pieces |
 //! | `scene` | reading a scene file, finding what is wrong in it, spawning it |
 //! | `run` | the app without a window, its ticks, metrics |
+//! | `bench` | what a tick costs |
 //! | `trace` | the CSV file of `--trace` |
 //! | `error` | everything that can go wrong, and where |
 
 pub mod args;
+mod bench;
 mod error;
 mod ron_text;
 mod run;
@@ -25,6 +27,7 @@ mod scene;
 mod trace;
 
 pub use crate::{
+    bench::{BenchOptions, BenchReport, Stage, bench},
     error::{Error, Place, Problem, SceneFault},
     run::{Outcome, RunOptions, metrics_json, new_app, run, tick},
     scene::{Scene, SceneAgent, load_scene, read_scene},

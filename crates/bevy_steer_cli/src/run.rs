@@ -72,6 +72,18 @@ pub struct Outcome {
 ///
 /// `dt` must be above 0. All of `bevy_steer`'s types, `Transform`, `Name` and the hierarchy's are registered.
 pub fn new_app(dt: Duration, threads: Option<usize>) -> App {
+    let mut app = bare_app(dt, threads);
+    app.add_plugins(SteeringMetricsPlugin)
+        .register_type::<Name>()
+        .register_type::<ChildOf>()
+        .register_type::<Children>();
+    read_transforms_strictly(&mut app);
+    finish(&mut app);
+    app
+}
+
+/// Nothing but time, transforms and steering; to be [finished](finish).
+pub(crate) fn bare_app(dt: Duration, threads: Option<usize>) -> App {
     let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let mut options = TaskPoolOptions::default();
     for (policy, count) in
@@ -82,16 +94,15 @@ pub fn new_app(dt: Duration, threads: Option<usize>) -> App {
     let mut app = App::new();
     app.add_plugins((TaskPoolPlugin { task_pool_options: options }, TimePlugin, TransformPlugin))
         .add_plugins(SteeringPlugins::default())
-        .add_plugins(SteeringMetricsPlugin)
-        .insert_resource(Time::<Fixed>::from_duration(dt))
-        .register_type::<Name>()
-        .register_type::<ChildOf>()
-        .register_type::<Children>();
-    read_transforms_strictly(&mut app);
+        .insert_resource(Time::<Fixed>::from_duration(dt));
+    app
+}
+
+/// Readies an app for its first tick.
+pub(crate) fn finish(app: &mut App) {
     app.finish();
     app.cleanup();
     app.update();
-    app
 }
 
 /// `Transform` read by reflection, not by serde, so that a misspelt field is an error instead of a default.
@@ -130,7 +141,7 @@ pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
         None => None,
     };
     let failed = |path: &Path, source| Error::Trace { path: path.to_owned(), source };
-    let progress = Progress::new(options);
+    let progress = Progress::new(options.ticks, options.progress);
     for now in 0..=options.ticks {
         if now > 0 {
             tick(&mut app);
@@ -203,23 +214,23 @@ pub fn metrics_json(metrics: &SteeringMetrics) -> serde_json::Result<String> {
 }
 
 /// A bar on the terminal, from the second second on.
-struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     start: Instant,
     shown: bool,
 }
 
 impl Progress {
-    fn new(options: &RunOptions) -> Self {
-        let shown = options.progress && std::io::stderr().is_terminal();
-        let bar = ProgressBar::with_draw_target(Some(options.ticks), ProgressDrawTarget::hidden());
+    pub(crate) fn new(ticks: u64, wanted: bool) -> Self {
+        let shown = wanted && std::io::stderr().is_terminal();
+        let bar = ProgressBar::with_draw_target(Some(ticks), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {per_sec}, {eta} left") {
             bar.set_style(style);
         }
         Self { bar, start: Instant::now(), shown }
     }
 
-    fn at(&self, tick: u64) {
+    pub(crate) fn at(&self, tick: u64) {
         if self.shown {
             if self.bar.is_hidden() && self.start.elapsed() > Duration::from_secs(1) {
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -228,7 +239,7 @@ impl Progress {
         }
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -7,6 +7,8 @@ use glam::Vec3;
 
 use crate::columns::{Columns, LANES};
 use crate::flock_query::{Falloff, FlockQuery, FlockSums, usable};
+use crate::query::Runs;
+use crate::table::Zone;
 use crate::{Grid, Layout};
 
 /// What computing flock sums works with: the instruction set, found at run time, and a buffer that is reused.
@@ -89,11 +91,22 @@ fn answer<'q, S: Simd>(
     mut visit: impl FnMut(usize, &FlockSums),
 ) {
     let planar = grid.layout() == Layout::Planar;
+    let mut last: Option<(&FlockQuery, Plan<S>)> = None;
+    let mut cover = Cover::default();
     for entry in entries {
         if let Some(query) = query(entry) {
-            let smooth = query.falloff == Falloff::Smooth;
-            let mut asked = Asked { simd, grid, entry, query, candidates };
-            let sums = match (planar, smooth, query.sees_all_round()) {
+            // Neighbours in the grid tend to ask the same question.
+            let plan = match last {
+                Some((known, plan)) if std::ptr::eq(known, query) => plan,
+                _ => {
+                    let plan = Plan::new(simd, query);
+                    last = Some((query, plan));
+                    plan
+                }
+            };
+            cover.lay(grid, grid.position(entry), plan.reach);
+            let mut asked = Asked { simd, grid, entry, plan: &plan, cover: &cover, candidates };
+            let sums = match (planar, plan.smooth, plan.all_round) {
                 (true, true, true) => asked.sums::<2, true, false>(),
                 (true, true, false) => asked.sums::<2, true, true>(),
                 (true, false, true) => asked.sums::<2, false, false>(),
@@ -108,15 +121,89 @@ fn answer<'q, S: Simd>(
     }
 }
 
+/// A question, made ready.
+#[derive(Clone, Copy)]
+struct Plan<S: Simd> {
+    smooth: bool,
+    all_round: bool,
+    reach: f32,
+    max_neighbors: Option<u32>,
+    reach_squared: f32x8<S>,
+    cos_half_view: f32x8<S>,
+    coincident_squared: f32x8<S>,
+    near: Rule<S>,
+    middle: Rule<S>,
+    far: Rule<S>,
+}
+
+impl<S: Simd> Plan<S> {
+    #[inline(always)]
+    fn new(simd: S, query: &FlockQuery) -> Self {
+        let (reach, least) = (query.reach(), query.coincidence());
+        Self {
+            smooth: query.falloff == Falloff::Smooth,
+            all_round: query.sees_all_round(),
+            reach,
+            max_neighbors: query.max_neighbors,
+            reach_squared: f32x8::splat(simd, reach * reach),
+            cos_half_view: f32x8::splat(simd, query.cos_half_view),
+            coincident_squared: f32x8::splat(simd, least * least),
+            near: Rule::new(simd, query.separation_radius),
+            middle: Rule::new(simd, query.alignment_radius),
+            far: Rule::new(simd, query.cohesion_radius),
+        }
+    }
+}
+
+/// The ranges of entries round a point, kept for the next point: entries side by side mostly share them.
+#[derive(Default)]
+struct Cover {
+    zone: Option<Zone>,
+    /// Where there are more, they are looked up as they are needed.
+    ranges: [Range<usize>; Cover::MOST],
+    count: usize,
+}
+
+impl Cover {
+    /// Rows of cells, in space, that a ball touches whose radius is the cell size.
+    const MOST: usize = 9;
+
+    #[inline(always)]
+    fn lay(&mut self, grid: &Grid, center: Vec3, radius: f32) {
+        let zone = grid.ball_zone(center, radius);
+        if zone != self.zone || zone.is_none() {
+            self.find(grid, zone);
+        }
+    }
+
+    fn find(&mut self, grid: &Grid, zone: Option<Zone>) {
+        self.zone = zone;
+        self.count = 0;
+        for range in Runs(grid.table.rows(zone)) {
+            if self.count < Self::MOST {
+                self.ranges[self.count] = range;
+            }
+            self.count += 1;
+        }
+    }
+
+    /// The ranges if they are kept.
+    #[inline(always)]
+    fn kept(&self) -> Option<&[Range<usize>]> {
+        self.ranges.get(..self.count)
+    }
+}
+
 // Only what is inlined here gets the instructions that were dispatched for: closures that go through library functions
 // such as `array::map` do not, hence the plain loops.
 
 /// One entry's question.
-struct Asked<'a, S> {
+struct Asked<'a, S: Simd> {
     simd: S,
     grid: &'a Grid,
     entry: usize,
-    query: &'a FlockQuery,
+    plan: &'a Plan<S>,
+    cover: &'a Cover,
     candidates: &'a mut Vec<Candidate>,
 }
 
@@ -148,28 +235,39 @@ impl<S: Simd> Asked<'_, S> {
     /// In `D` dimensions, with smooth falloff or hard radii, with a field of view or all round.
     #[inline(always)]
     fn sums<const D: usize, const SMOOTH: bool, const VIEW: bool>(&mut self) -> FlockSums {
-        let mut lanes = Lanes::<S, D>::new(self.simd, self.query);
-        let sight = Sight::<S, D>::new(self.simd, self.grid, self.entry, self.query);
-        let columns = &self.grid.columns;
-        let velocity = columns.velocity();
-        match self.query.max_neighbors {
-            None => {
-                for run in self.grid.runs(self.grid.position(self.entry), self.query.reach()) {
-                    for at in run.clone().step_by(LANES) {
-                        let seen = sight.look::<VIEW>(self.simd, columns, at, run.end);
-                        let velocity = load_all(self.simd, velocity, at);
-                        lanes.add::<SMOOTH>(self.simd, seen, velocity);
-                    }
-                }
+        let mut lanes = Lanes::<S, D>::new(self.simd);
+        let sight = Sight::<S, D>::new(self.simd, self.grid, self.entry, self.plan);
+        if let Some(most) = self.plan.max_neighbors {
+            self.find_nearest::<D, VIEW>(&sight, most as usize);
+            for block in self.candidates.chunks(LANES) {
+                lanes.add_block::<SMOOTH>(self.simd, self.plan, &self.grid.columns, &sight, block);
             }
-            Some(most) => {
-                self.find_nearest::<D, VIEW>(&sight, most as usize);
-                for block in self.candidates.chunks(LANES) {
-                    lanes.add_block::<SMOOTH>(self.simd, columns, &sight, block);
-                }
+        } else if let Some(ranges) = self.cover.kept() {
+            for range in ranges {
+                self.add_range::<D, SMOOTH, VIEW>(&mut lanes, &sight, range.clone());
+            }
+        } else {
+            for range in Runs(self.grid.table.rows(self.cover.zone)) {
+                self.add_range::<D, SMOOTH, VIEW>(&mut lanes, &sight, range);
             }
         }
         lanes.finish(self.simd)
+    }
+
+    #[inline(always)]
+    fn add_range<const D: usize, const SMOOTH: bool, const VIEW: bool>(
+        &self,
+        lanes: &mut Lanes<S, D>,
+        sight: &Sight<S, D>,
+        range: Range<usize>,
+    ) {
+        let columns = &self.grid.columns;
+        let mut at = range.start;
+        while at < range.end {
+            let seen = sight.look::<VIEW>(self.simd, columns, at, range.end);
+            lanes.add::<SMOOTH>(self.simd, self.plan, seen, load_all(self.simd, columns.velocity(), at));
+            at += LANES;
+        }
     }
 
     /// The nearest flockmates in sight, in grid order: distance and ties by id decide who is among them.
@@ -180,7 +278,7 @@ impl<S: Simd> Asked<'_, S> {
         if most == 0 {
             return;
         }
-        for run in grid.runs(grid.position(self.entry), self.query.reach()) {
+        for run in Runs(grid.table.rows(self.cover.zone)) {
             for at in run.clone().step_by(LANES) {
                 let seen = sight.look::<VIEW>(self.simd, &grid.columns, at, run.end);
                 let squared: [f32; LANES] = seen.distance_squared.into();
@@ -230,15 +328,15 @@ struct Sight<S: Simd, const D: usize> {
 
 impl<S: Simd, const D: usize> Sight<S, D> {
     #[inline(always)]
-    fn new(simd: S, grid: &Grid, entry: usize, query: &FlockQuery) -> Self {
+    fn new(simd: S, grid: &Grid, entry: usize, plan: &Plan<S>) -> Self {
         Self {
             position: splat_all(simd, grid.position(entry)),
             heading: splat_all(simd, heading(grid.velocity(entry))),
             key: u32x8::splat(simd, grid.columns.key[entry]),
             entry: i32x8::splat(simd, entry as i32),
             lane: i32x8::from_slice(simd, &[0, 1, 2, 3, 4, 5, 6, 7]),
-            reach_squared: f32x8::splat(simd, query.reach() * query.reach()),
-            cos_half_view: f32x8::splat(simd, query.cos_half_view),
+            reach_squared: plan.reach_squared,
+            cos_half_view: plan.cos_half_view,
             nobody: f32x8::splat(simd, f32::INFINITY),
         }
     }
@@ -291,11 +389,6 @@ fn heading(velocity: Vec3) -> Vec3 {
 
 /// The sums in eight lanes.
 struct Lanes<S: Simd, const D: usize> {
-    /// For each rule its radius and the inverse of the stretch in which neighbours fade in, or the square of the radius.
-    near: Rule<S>,
-    middle: Rule<S>,
-    far: Rule<S>,
-    coincident_squared: f32x8<S>,
     separation: [f32x8<S>; D],
     separation_weight: f32x8<S>,
     alignment: [f32x8<S>; D],
@@ -347,14 +440,9 @@ impl<S: Simd> Rule<S> {
 
 impl<S: Simd, const D: usize> Lanes<S, D> {
     #[inline(always)]
-    fn new(simd: S, query: &FlockQuery) -> Self {
+    fn new(simd: S) -> Self {
         let zero = f32x8::splat(simd, 0.0);
-        let least = query.coincidence();
         Self {
-            near: Rule::new(simd, query.separation_radius),
-            middle: Rule::new(simd, query.alignment_radius),
-            far: Rule::new(simd, query.cohesion_radius),
-            coincident_squared: f32x8::splat(simd, least * least),
             separation: [zero; D],
             separation_weight: zero,
             alignment: [zero; D],
@@ -369,21 +457,27 @@ impl<S: Simd, const D: usize> Lanes<S, D> {
 
     /// Adds eight entries, of whom those not seen count nothing.
     #[inline(always)]
-    fn add<const SMOOTH: bool>(&mut self, simd: S, seen: Seen<S, D>, velocity: [f32x8<S>; D]) {
+    fn add<const SMOOTH: bool>(
+        &mut self,
+        simd: S,
+        plan: &Plan<S>,
+        seen: Seen<S, D>,
+        velocity: [f32x8<S>; D],
+    ) {
         let zero = f32x8::splat(simd, 0.0);
         let squared = seen.distance_squared;
         let distance = if SMOOTH { squared.sqrt() } else { squared };
         self.nearest_squared = self.nearest_squared.min(squared);
 
-        let fade = self.near.fade::<SMOOTH>(simd, distance, squared);
-        let coincident = squared.simd_le(self.coincident_squared);
+        let fade = plan.near.fade::<SMOOTH>(simd, distance, squared);
+        let coincident = squared.simd_le(plan.coincident_squared);
         self.coincident = self.coincident | coincident;
-        // Direction × 1/d, so offset / d².
-        let push = coincident.select(zero, fade / squared);
+        // Direction × 1/d, so offset / d²; the division does not wait for the fade.
+        let push = coincident.select(zero, f32x8::splat(simd, 1.0) / squared) * fade;
         self.separation_weight = self.separation_weight + fade;
-        let middle = self.middle.fade::<SMOOTH>(simd, distance, squared);
+        let middle = plan.middle.fade::<SMOOTH>(simd, distance, squared);
         self.alignment_weight = self.alignment_weight + middle;
-        let far = self.far.fade::<SMOOTH>(simd, distance, squared);
+        let far = plan.far.fade::<SMOOTH>(simd, distance, squared);
         self.cohesion_weight = self.cohesion_weight + far;
         for axis in 0..D {
             // Coordinates at both ends of the number range are infinitely far apart, and not seen.
@@ -400,6 +494,7 @@ impl<S: Simd, const D: usize> Lanes<S, D> {
     fn add_block<const SMOOTH: bool>(
         &mut self,
         simd: S,
+        plan: &Plan<S>,
         columns: &Columns,
         sight: &Sight<S, D>,
         block: &[Candidate],
@@ -419,7 +514,12 @@ impl<S: Simd, const D: usize> Lanes<S, D> {
             distance_squared: f32x8::from_slice(simd, &distance_squared),
             mates: sight.lane.simd_lt(i32x8::splat(simd, block.len() as i32)),
         };
-        self.add::<SMOOTH>(simd, seen, load_all(simd, [&velocity[0], &velocity[1], &velocity[D - 1]], 0));
+        self.add::<SMOOTH>(
+            simd,
+            plan,
+            seen,
+            load_all(simd, [&velocity[0], &velocity[1], &velocity[D - 1]], 0),
+        );
     }
 
     /// Adds up the lanes, always in the same order.

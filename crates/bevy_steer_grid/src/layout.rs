@@ -50,7 +50,7 @@ impl Frame {
     }
 
     /// The cell of a coordinate that is not NaN; infinities fall in the outermost cells.
-    #[inline]
+    #[inline(always)]
     fn axis(self, v: f32) -> i32 {
         let t = (v * self.inverse).clamp(-CELL_LIMIT, CELL_LIMIT);
         let truncated = t as i32;
@@ -59,7 +59,7 @@ impl Frame {
     }
 
     /// The cell (x, y, z) of a flattened position.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cell(self, p: Vec3) -> [i32; 3] {
         match self.layout {
             Layout::Planar => [self.axis(p.x), self.axis(p.y), 0],

@@ -107,7 +107,7 @@ impl Grid {
     }
 
     /// The cells that may hold an entry within `radius` of a flattened centre.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ball_zone(&self, center: Vec3, radius: f32) -> Option<Zone> {
         if radius >= 0.0 && center.is_finite() {
             let reach = Vec3::splat(widened(radius));
@@ -118,7 +118,7 @@ impl Grid {
     }
 
     /// The cells between two flattened corners without NaN.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn box_zone(&self, min: Vec3, max: Vec3) -> Option<Zone> {
         self.table.zone(self.frame.cell(min), self.frame.cell(max))
     }

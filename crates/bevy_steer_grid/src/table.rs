@@ -70,7 +70,7 @@ impl Table {
     }
 
     /// The cells from `lo` to `hi` that are inside the bounding box, if any.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn zone(&self, lo: [i32; 3], hi: [i32; 3]) -> Option<Zone> {
         let mut zone = Zone { lo: [0; 3], hi: [0; 3] };
         for axis in 0..3 {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     behavior::check,
     neighbors::NeighborGrid,
-    parallel::{BATCH, Pool},
+    parallel::{BATCH, ComputeRunner},
     plane::SteeringPlane,
     rng::SteeringId,
 };
@@ -137,7 +137,7 @@ impl FlockWork {
     /// it does not ask.
     pub(crate) fn ask<'a>(
         &mut self,
-        pool: &Pool,
+        pool: &ComputeRunner,
         len: usize,
         question: impl Fn(usize) -> Option<(usize, &'a FlockMember, SteeringPlane)> + Sync,
     ) {
@@ -174,7 +174,7 @@ impl FlockWork {
     }
 
     /// Answers all questions.
-    pub(crate) fn answer(&self, pool: &Pool, neighbors: &NeighborGrid) {
+    pub(crate) fn answer(&self, pool: &ComputeRunner, neighbors: &NeighborGrid) {
         for plane in SteeringPlane::ALL {
             let Some(grid) = neighbors.cells(plane) else { continue };
             let tags = grid.tags();
