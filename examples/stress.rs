@@ -10,7 +10,7 @@
 //! | | CPU time of Bevy's threads | whole frame |
 //! |---|---|---|
 //! | nothing drawn | 8 ms | 12 ms |
-//! | one buffer | 9 ms | 51 ms |
+//! | one buffer | 10 ms | 51 ms |
 //! | `Mesh2d` | 21 ms | 100 ms |
 //!
 //! of which 0.4 ms go into the buffer; the rest of the way to 51 ms is the software that stands in for a graphics card.

@@ -2,7 +2,7 @@
 
 use bevy::{prelude::*, tasks::ComputeTaskPool};
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
-use egui_plot::{HoverPosition, Line, Plot};
+use egui_plot::{GridInput, GridMark, HoverPosition, Line, Plot};
 
 use super::{
     crowd::{Crowd, SHOWN_COUNTS},
@@ -71,7 +71,8 @@ fn show(
             ui.label("Drawing");
             ui.horizontal(|ui| {
                 ui.checkbox(&mut drawing.on, "");
-                ui.label(format!("{} of the CPU", ms(meter.draws.median())));
+                let cost = meter.draws.median().filter(|_| drawing.on);
+                ui.label(cost.map_or("off".into(), |ms| format!("{ms:.2} ms of the CPU")));
             });
             ui.end_row();
         });
@@ -107,7 +108,8 @@ fn plot(ui: &mut egui::Ui, meter: &Meter) {
         .allow_axis_zoom_drag(false)
         .allow_double_click_reset(false)
         .show_x(false)
-        .y_axis_min_width(34.0)
+        .y_axis_min_width(48.0)
+        .y_grid_spacer(few_lines)
         .x_axis_formatter(|mark, _| format!("{} s", mark.value))
         .y_axis_formatter(|mark, _| format!("{} ms", mark.value))
         .label_formatter(|at| match at {
@@ -120,6 +122,17 @@ fn plot(ui: &mut egui::Ui, meter: &Meter) {
             plot.line(line("frame", &meter.frames, FRAME));
             plot.line(line("tick", &meter.ticks, TICK));
         });
+}
+
+/// Two to four lines at round values.
+fn few_lines(input: GridInput) -> Vec<GridMark> {
+    let (_, most) = input.bounds;
+    let round = [1.0, 2.0, 5.0].into_iter().cycle().zip(0..15);
+    let step =
+        round.map(|(digit, n)| digit * [1.0, 10.0, 100.0, 1e3, 1e4][n / 3]).find(|step| step * 4.0 > most);
+    let step_size = step.unwrap_or(most.max(1.0));
+    let values = (0..5).map(|n| step_size * f64::from(n)).take_while(|&value| value <= most);
+    values.map(|value| GridMark { value, step_size }).collect()
 }
 
 fn ms(value: Option<f32>) -> String {
