@@ -32,6 +32,10 @@ impl Canvas {
     }
 }
 
+/// A line of the example's own at the end.
+#[derive(Resource, Clone, Copy)]
+pub struct Summary(pub fn(&mut World) -> String);
+
 #[derive(Resource)]
 struct Session {
     frame: u32,
@@ -123,5 +127,8 @@ fn say(line: &str) {
 fn finish(world: &mut World) {
     let line = super::help::metrics_line(world);
     say(&line);
+    if let Some(&Summary(summary)) = world.get_resource() {
+        say(&summary(world));
+    }
     world.write_message(AppExit::Success);
 }

@@ -104,5 +104,10 @@ pub fn metrics_line(world: &mut World) -> String {
     let metrics = bevy_steer::measure(world);
     let mut line = serde_json::json!(metrics);
     line["state_hash"] = format!("{:016x}", metrics.state_hash).into();
+    if !world.contains_resource::<bevy_steer::SteeringMetrics>() {
+        // Nobody counted along.
+        line["ticks"] = world.resource::<bevy_steer::SteeringStep>().tick.into();
+        line["heading_reversals"] = serde_json::Value::Null;
+    }
     line.to_string()
 }

@@ -22,16 +22,35 @@ use clap::Parser;
 
 pub use args::Args;
 pub use fence::{Fence, FencePlugin};
-pub use headless::Canvas;
+pub use headless::{Canvas, Summary};
 pub use help::Pointer;
 pub use look::{Look, Palette, cone_mesh};
 
 /// Ticks per second of all examples.
 pub const HZ: f64 = 60.0;
 
+/// What one example has otherwise than the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Threads of the compute pool; as many as the machine has by default.
+    pub threads: Option<usize>,
+    /// Leaves out what looks at each agent in each tick or frame: interpolation, counted metrics, overlays.
+    pub crowd: bool,
+}
+
 /// Runs an example: in a window, without one (`--headless`), or, where there is no graphics driver, just simulated.
 pub fn run(name: &'static str, help: &'static str, build: impl FnOnce(&mut App)) -> AppExit {
-    let args = Args::parse();
+    run_with(Args::parse(), Options::default(), name, help, build)
+}
+
+/// Runs an example that has arguments or options of its own.
+pub fn run_with(
+    args: Args,
+    options: Options,
+    name: &'static str,
+    help: &'static str,
+    build: impl FnOnce(&mut App),
+) -> AppExit {
     let surface = args.surface();
     let mut app = App::new();
     let log = LogPlugin {
@@ -58,6 +77,9 @@ pub fn run(name: &'static str, help: &'static str, build: impl FnOnce(&mut App))
     // Half the machine and more for steering, also where there are few cores.
     let mut pools = TaskPoolOptions::default();
     (pools.io.max_threads, pools.async_compute.max_threads, pools.compute.min_threads) = (1, 1, 2);
+    if let Some(threads) = options.threads {
+        (pools.compute.min_threads, pools.compute.max_threads) = (threads, threads);
+    }
     let plugins =
         DefaultPlugins.set(log).set(window).set(render).set(TaskPoolPlugin { task_pool_options: pools });
     if surface == args::Surface::Window {
@@ -68,16 +90,20 @@ pub fn run(name: &'static str, help: &'static str, build: impl FnOnce(&mut App))
     app.add_plugins((
         EguiPlugin::default(),
         SteeringPlugins::default(),
-        SteeringInterpolationPlugin,
-        bevy_steer::SteeringMetricsPlugin,
         FencePlugin,
-        SteeringOverlayPlugin,
         SteeringTimePlugin,
         SteeringPanelPlugin,
     ))
     .insert_resource(Time::<Fixed>::from_hz(HZ))
     .insert_resource(ClearColor(Palette::BACKGROUND))
     .insert_resource(bevy_steer::SteeringSeed(args.seed));
+    if !options.crowd {
+        app.add_plugins((
+            SteeringInterpolationPlugin,
+            bevy_steer::SteeringMetricsPlugin,
+            SteeringOverlayPlugin,
+        ));
+    }
     look::plugin(&mut app);
     help::plugin(&mut app, name, help);
     if surface == args::Surface::Window {
