@@ -205,6 +205,7 @@ impl SteeringAccumulator {
         self.add(ContributionKind::Rest, id, Vec3::ZERO, weight, priority);
     }
 
+    #[inline]
     fn add(
         &mut self,
         kind: ContributionKind,

@@ -35,10 +35,18 @@ const SILENT_SQUARED: f32 = 1e-4;
 #[must_use]
 pub fn truncate(v: Vec3, max: f32) -> Vec3 {
     let squared = v.length_squared();
-    if squared.is_finite() {
-        return if squared <= max * max { v } else { v * (max / squared.sqrt()) };
+    if squared <= max * max {
+        v
+    } else if squared.is_finite() {
+        v * (max / squared.sqrt())
+    } else {
+        truncate_huge(v, max)
     }
-    // The square overflowed; bring the vector into range first.
+}
+
+/// The square overflowed; brings the vector into range first.
+#[cold]
+fn truncate_huge(v: Vec3, max: f32) -> Vec3 {
     let largest = v.abs().max_element();
     let scaled = v / largest;
     if scaled.length() <= max / largest { v } else { scaled.normalize_or_zero() * max }
@@ -96,13 +104,29 @@ pub fn intention(contributions: &[Contribution], view: &AgentView) -> Vec3 {
 #[must_use]
 pub fn combine(mode: SteeringCombine, contributions: &[Contribution], view: &AgentView) -> Vec3 {
     let skip_idle = skips_idle(contributions);
+    let softness = 1.0 / view.relaxation();
     let mut total = Vec3::ZERO;
     let mut spent = 0.0;
-    for level in contributions.chunk_by(|a, b| a.priority() == b.priority()) {
-        if skip_idle && level[0].priority() >= SteeringPriority::IDLE {
+    let mut rest = contributions;
+    while let Some(first) = rest.first() {
+        let level = first.priority();
+        if skip_idle && level >= SteeringPriority::IDLE {
             break;
         }
-        let sum = level.iter().fold(Vec3::ZERO, |sum, c| sum + force_of(c, view) * c.weight());
+        let mut sum = Vec3::ZERO;
+        while let Some((c, others)) = rest.split_first()
+            && c.priority() == level
+        {
+            let force = match c.kind() {
+                ContributionKind::Push => c.value(),
+                ContributionKind::Desired | ContributionKind::Approach | ContributionKind::Rest => {
+                    (c.value() - view.velocity) * softness
+                }
+            };
+            sum += force * c.weight();
+            rest = others;
+        }
+        let sum = view.plane.project(sum);
         // A sum that overflowed says nothing about its direction.
         let sum = if sum.is_finite() { sum } else { Vec3::ZERO };
         match mode {
@@ -113,13 +137,16 @@ pub fn combine(mode: SteeringCombine, contributions: &[Contribution], view: &Age
                 }
             }
             SteeringCombine::Budget => {
-                let left = view.max_force - spent;
-                let applied = truncate(sum, left.max(0.0));
-                total += applied;
-                spent += applied.length();
-                if spent >= view.max_force {
+                let left = (view.max_force - spent).max(0.0);
+                let squared = sum.length_squared();
+                // The usual end: this level uses up what is left.
+                if squared.is_finite() && squared >= left * left {
+                    total += if squared > 0.0 { sum * (left / squared.sqrt()) } else { sum };
                     break;
                 }
+                let applied = truncate(sum, left);
+                total += applied;
+                spent += applied.length();
             }
         }
     }

@@ -36,61 +36,94 @@ pub(crate) struct FlockUrge {
     pub(crate) weight: f32,
 }
 
-/// A question that several members have in common.
+/// A question that several members have in common, and what to make of the answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Question {
     member: FlockMember,
     plane: SteeringPlane,
     query: FlockQuery,
+    alignment: Rule,
+    cohesion: Rule,
+    /// What the offset to the centre is multiplied by, beside `max_speed`.
+    pace: f32,
+}
+
+/// Weight and reach of alignment or cohesion.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rule {
+    weight: f32,
+    radius: f32,
+    /// 1 / (stretch over which a flockmate fades in); infinite without fading.
+    steepness: f32,
+}
+
+impl Rule {
+    fn new(weight: f32, radius: f32, law: FlockLaw) -> Self {
+        let (weight, radius) = (check::or_zero(weight), check::or_zero(radius));
+        let steepness = match law {
+            FlockLaw::Smooth => 1.0 / (FlockQuery::FADE * radius),
+            FlockLaw::Classic => f32::INFINITY,
+        };
+        Self { weight, radius, steepness }
+    }
+
+    /// The weight, by the fade of the nearest flockmate, which is the largest one.
+    #[inline]
+    fn at(&self, nearest: f32) -> f32 {
+        let inside = self.radius - nearest;
+        let x = if inside > 0.0 { (inside * self.steepness).min(1.0) } else { 0.0 };
+        // Just on a hard radius counts.
+        let x = if inside == 0.0 && self.steepness.is_infinite() { 1.0 } else { x };
+        self.weight * (x * x * (3.0 - 2.0 * x))
+    }
 }
 
 impl Question {
     fn new(member: &FlockMember, plane: SteeringPlane) -> Self {
         let view = member.field_of_view;
         let sees_all = !(view.is_finite() && (0.0..360.0).contains(&view));
-        let query = FlockQuery {
-            falloff: match member.law {
-                FlockLaw::Smooth => Falloff::Smooth,
-                FlockLaw::Classic => Falloff::Hard,
+        let law = member.law;
+        Self {
+            member: *member,
+            plane,
+            query: FlockQuery {
+                falloff: match law {
+                    FlockLaw::Smooth => Falloff::Smooth,
+                    FlockLaw::Classic => Falloff::Hard,
+                },
+                separation_radius: member.separation_radius,
+                alignment_radius: member.alignment_radius,
+                cohesion_radius: member.cohesion_radius,
+                cos_half_view: if sees_all { -2.0 } else { ops::cos(0.5 * view.to_radians()) },
+                max_neighbors: member.max_neighbors,
             },
-            separation_radius: member.separation_radius,
-            alignment_radius: member.alignment_radius,
-            cohesion_radius: member.cohesion_radius,
-            cos_half_view: if sees_all { -2.0 } else { ops::cos(0.5 * view.to_radians()) },
-            max_neighbors: member.max_neighbors,
-        };
-        Self { member: *member, plane, query }
-    }
-
-    /// The largest fade within `radius`, that of the nearest flockmate.
-    fn fade(&self, nearest: f32, radius: f32) -> f32 {
-        match self.member.law {
-            FlockLaw::Smooth => fade(nearest, radius),
-            FlockLaw::Classic => f32::from(nearest <= radius),
+            alignment: Rule::new(member.alignment_weight, member.alignment_radius, law),
+            cohesion: Rule::new(member.cohesion_weight, member.cohesion_radius, law),
+            pace: 1.0 / member.cohesion_radius,
         }
     }
 
+    #[inline]
     fn urge(&self, sums: &FlockSums) -> FlockUrge {
-        let member = &self.member;
         let nearest = sums.nearest_squared.sqrt();
         let mut urge = FlockUrge { separation: sums.separation, ..default() };
-        if member.separation == SeparationMode::Mean && sums.separation_weight > 0.0 {
+        if self.member.separation == SeparationMode::Mean && sums.separation_weight > 0.0 {
             urge.separation /= sums.separation_weight;
         }
         if sums.alignment_weight > 0.0 {
-            let weight =
-                check::or_zero(member.alignment_weight) * self.fade(nearest, member.alignment_radius);
-            urge.steady += sums.alignment * (weight / sums.alignment_weight);
-            urge.weight += weight;
+            let weight = self.alignment.at(nearest);
+            urge.steady = sums.alignment * (weight / sums.alignment_weight);
+            urge.weight = weight;
         }
         if sums.cohesion_weight > 0.0 {
-            let weight = check::or_zero(member.cohesion_weight) * self.fade(nearest, member.cohesion_radius);
-            match member.law {
+            let weight = self.cohesion.at(nearest);
+            match self.member.law {
                 FlockLaw::Smooth => {
-                    urge.steady += sums.cohesion_velocity * (weight / sums.cohesion_weight);
-                    urge.paced += sums.cohesion * (weight / (sums.cohesion_weight * member.cohesion_radius));
+                    let share = weight / sums.cohesion_weight;
+                    urge.steady += sums.cohesion_velocity * share;
+                    urge.paced = sums.cohesion * (share * self.pace);
                 }
-                FlockLaw::Classic => urge.paced += sums.cohesion.normalize_or_zero() * weight,
+                FlockLaw::Classic => urge.paced = sums.cohesion.normalize_or_zero() * weight,
             }
             urge.weight += weight;
         }
