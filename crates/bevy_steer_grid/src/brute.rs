@@ -31,6 +31,10 @@ impl Brute {
         Self { layout, items }
     }
 
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// The entries in order.
     #[must_use]
     pub fn items(&self) -> &[Item] {

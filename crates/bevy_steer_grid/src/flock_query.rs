@@ -13,7 +13,7 @@ pub enum Falloff {
 }
 
 /// Which neighbours count, and how far, for [`Grid::flock_sums`](crate::Grid::flock_sums). Radii are in world units; one
-/// that is not positive and finite switches its sums off.
+/// that is not positive and finite switches its sums off, others are taken as 1e-18 at least and 1e18 at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlockQuery {
     /// How neighbours count by their distance.

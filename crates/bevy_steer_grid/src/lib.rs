@@ -51,7 +51,7 @@
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
 //! | `flock_query`, `flock` | [`Grid::flock_sums`]: the sums of flocking, eight neighbours at a time |
-//! | `brute` | the same queries by looking at everything: the oracle of the tests |
+//! | `brute`, `brute_flock` | the same queries by looking at everything: the oracle of the tests |
 //!
 //! # Promises
 //!
@@ -68,6 +68,8 @@
 
 #[doc(hidden)]
 pub mod brute;
+#[doc(hidden)]
+pub mod brute_flock;
 mod build;
 mod columns;
 mod flock;

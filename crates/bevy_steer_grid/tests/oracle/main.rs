@@ -1,5 +1,8 @@
 //! Every query of the grid against the brute-force oracle, to the bit, with both kinds of table.
 
+mod flock;
+mod levels;
+
 use bevy_steer_grid::brute::Brute;
 use bevy_steer_grid::{Grid, Item, Layout, Neighbor, TableKind};
 use glam::Vec3;

@@ -1,0 +1,70 @@
+//! The flock sums of 10 000 agents, without the build: every variant of the kernel, and every instruction set.
+
+#[path = "crowd/mod.rs"]
+mod crowd;
+
+use std::hint::black_box;
+
+use bevy_steer_grid::{Falloff, FlockKernel, FlockQuery, Grid, Layout};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use crowd::{RADIUS, flock_sums, spread};
+use fearless_simd::Level;
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::Simd;
+
+const COUNT: usize = 10_000;
+
+fn grids() -> [Grid; 2] {
+    [Layout::Planar, Layout::Spatial].map(|layout| {
+        let mut grid = Grid::default();
+        grid.build(layout, RADIUS, &spread(layout, COUNT, 1));
+        grid
+    })
+}
+
+fn variants(c: &mut Criterion) {
+    let mut group = crowd::group(c, "variants");
+    group.throughput(Throughput::Elements(COUNT as u64));
+    let mut kernel = FlockKernel::default();
+    for grid in &grids() {
+        for falloff in [Falloff::Hard, Falloff::Smooth] {
+            for (view, cos_half_view) in [("all round", -2.0), ("120°", 0.5)] {
+                for max_neighbors in [None, Some(8)] {
+                    let query = FlockQuery { falloff, cos_half_view, max_neighbors, ..FlockQuery::default() };
+                    let most = max_neighbors.map_or("all".to_owned(), |most| format!("{most} nearest"));
+                    let name = format!("{:?}, {falloff:?}, {view}, {most}", grid.layout());
+                    group.bench_function(name, |b| {
+                        b.iter(|| flock_sums(grid, &mut kernel, &query, &mut |_, sums| _ = black_box(*sums)));
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn levels(c: &mut Criterion) {
+    let mut levels = vec![Level::fallback(), Level::baseline()];
+    #[cfg(target_arch = "x86_64")]
+    {
+        let best = Level::new();
+        levels.extend(best.as_sse4_2().map(Simd::level));
+        levels.extend(best.as_avx2().map(Simd::level));
+        levels.extend(best.as_avx512().map(Simd::level));
+    }
+    let mut group = crowd::group(c, "levels");
+    group.throughput(Throughput::Elements(COUNT as u64));
+    let query = FlockQuery::default();
+    for grid in &grids() {
+        for &level in &levels {
+            let mut kernel = FlockKernel::with_level(level);
+            let level = kernel.level();
+            let level = level.split('(').next().unwrap_or(&level);
+            group.bench_function(format!("{:?}, {level}", grid.layout()), |b| {
+                b.iter(|| flock_sums(grid, &mut kernel, &query, &mut |_, sums| _ = black_box(*sums)));
+            });
+        }
+    }
+}
+
+criterion_group!(benches, variants, levels);
+criterion_main!(benches);
