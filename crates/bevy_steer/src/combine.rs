@@ -35,12 +35,12 @@ const SILENT_SQUARED: f32 = 1e-4;
 #[must_use]
 pub fn truncate(v: Vec3, max: f32) -> Vec3 {
     let squared = v.length_squared();
-    if squared <= max * max {
-        v
-    } else if squared.is_finite() {
-        v * (max / squared.sqrt())
-    } else {
+    if !squared.is_finite() {
         truncate_huge(v, max)
+    } else if squared <= max * max {
+        v
+    } else {
+        v * (max / squared.sqrt())
     }
 }
 

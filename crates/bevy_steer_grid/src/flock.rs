@@ -1,14 +1,17 @@
 //! The sums that flocking needs, eight neighbours at a time.
+#![expect(
+    clippy::needless_range_loop,
+    reason = "iterators' closures may not be inlined into the dispatched code"
+)]
 
 use std::ops::Range;
 
-use fearless_simd::{Level, Simd, dispatch, f32x4, f32x8, i32x8, mask32x8, prelude::*, u32x8};
+use fearless_simd::{Level, Simd, dispatch, f32x4, f32x8, mask32x8, prelude::*, u32x8};
 use glam::Vec3;
 
-use crate::columns::{Columns, LANES};
+use crate::columns::LANES;
 use crate::flock_query::{Falloff, FlockQuery, FlockSums, usable};
-use crate::query::Runs;
-use crate::table::Zone;
+use crate::vicinity::Vicinity;
 use crate::{Grid, Layout};
 
 /// What computing flock sums works with: the instruction set, found at run time, and a buffer that is reused.
@@ -18,7 +21,9 @@ use crate::{Grid, Layout};
 #[derive(Clone, Debug)]
 pub struct FlockKernel {
     level: Level,
-    candidates: Vec<Candidate>,
+    vicinity: Vicinity,
+    /// Flockmates in sight, where only the nearest count: squared distance in the upper half, place in the lower.
+    candidates: Vec<u64>,
 }
 
 impl Default for FlockKernel {
@@ -32,7 +37,7 @@ impl FlockKernel {
     #[doc(hidden)]
     #[must_use]
     pub fn with_level(level: Level) -> Self {
-        Self { level, candidates: Vec::new() }
+        Self { level, vicinity: Vicinity::default(), candidates: Vec::new() }
     }
 
     /// The instruction set in use.
@@ -40,14 +45,6 @@ impl FlockKernel {
     pub fn level(&self) -> String {
         format!("{:?}", self.level)
     }
-}
-
-/// A flockmate in sight, where only the nearest count.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    distance_squared: f32,
-    id: u64,
-    index: u32,
 }
 
 impl Grid {
@@ -76,9 +73,19 @@ impl Grid {
         visit: impl FnMut(usize, &FlockSums),
     ) {
         assert!(entries.end <= self.len(), "no such entries: {entries:?} of {}", self.len());
-        let candidates = &mut kernel.candidates;
-        dispatch!(kernel.level, simd => answer(simd, self, entries, candidates, query, visit));
+        run(kernel, self, entries, &query, &mut { visit });
     }
+}
+
+/// Not generic, so that the kernels, in all their variants, are compiled once and not at every call site.
+fn run<'q>(
+    kernel: &mut FlockKernel,
+    grid: &Grid,
+    entries: Range<usize>,
+    query: &dyn Fn(usize) -> Option<&'q FlockQuery>,
+    visit: &mut dyn FnMut(usize, &FlockSums),
+) {
+    dispatch!(kernel.level, simd => answer(simd, grid, entries, kernel, query, visit));
 }
 
 #[inline(always)]
@@ -86,13 +93,14 @@ fn answer<'q, S: Simd>(
     simd: S,
     grid: &Grid,
     entries: Range<usize>,
-    candidates: &mut Vec<Candidate>,
-    query: impl Fn(usize) -> Option<&'q FlockQuery>,
-    mut visit: impl FnMut(usize, &FlockSums),
+    kernel: &mut FlockKernel,
+    query: &dyn Fn(usize) -> Option<&'q FlockQuery>,
+    visit: &mut dyn FnMut(usize, &FlockSums),
 ) {
     let planar = grid.layout() == Layout::Planar;
     let mut last: Option<(&FlockQuery, Plan<S>)> = None;
-    let mut cover = Cover::default();
+    let FlockKernel { vicinity, candidates, .. } = kernel;
+    vicinity.forget();
     for entry in entries {
         if let Some(query) = query(entry) {
             // Neighbours in the grid tend to ask the same question.
@@ -104,8 +112,8 @@ fn answer<'q, S: Simd>(
                     plan
                 }
             };
-            cover.lay(grid, grid.position(entry), plan.reach);
-            let mut asked = Asked { simd, grid, entry, plan: &plan, cover: &cover, candidates };
+            vicinity.move_to(simd, grid, grid.position(entry), plan.reach);
+            let mut asked = Asked { simd, grid, entry, plan: &plan, vicinity, candidates };
             let sums = match (planar, plan.smooth, plan.all_round) {
                 (true, true, true) => asked.sums::<2, true, false>(),
                 (true, true, false) => asked.sums::<2, true, true>(),
@@ -155,45 +163,6 @@ impl<S: Simd> Plan<S> {
     }
 }
 
-/// The ranges of entries round a point, kept for the next point: entries side by side mostly share them.
-#[derive(Default)]
-struct Cover {
-    zone: Option<Zone>,
-    /// Where there are more, they are looked up as they are needed.
-    ranges: [Range<usize>; Cover::MOST],
-    count: usize,
-}
-
-impl Cover {
-    /// Rows of cells, in space, that a ball touches whose radius is the cell size.
-    const MOST: usize = 9;
-
-    #[inline(always)]
-    fn lay(&mut self, grid: &Grid, center: Vec3, radius: f32) {
-        let zone = grid.ball_zone(center, radius);
-        if zone != self.zone || zone.is_none() {
-            self.find(grid, zone);
-        }
-    }
-
-    fn find(&mut self, grid: &Grid, zone: Option<Zone>) {
-        self.zone = zone;
-        self.count = 0;
-        for range in Runs(grid.table.rows(zone)) {
-            if self.count < Self::MOST {
-                self.ranges[self.count] = range;
-            }
-            self.count += 1;
-        }
-    }
-
-    /// The ranges if they are kept.
-    #[inline(always)]
-    fn kept(&self) -> Option<&[Range<usize>]> {
-        self.ranges.get(..self.count)
-    }
-}
-
 // Only what is inlined here gets the instructions that were dispatched for: closures that go through library functions
 // such as `array::map` do not, hence the plain loops.
 
@@ -203,8 +172,8 @@ struct Asked<'a, S: Simd> {
     grid: &'a Grid,
     entry: usize,
     plan: &'a Plan<S>,
-    cover: &'a Cover,
-    candidates: &'a mut Vec<Candidate>,
+    vicinity: &'a Vicinity,
+    candidates: &'a mut Vec<u64>,
 }
 
 /// Eight entries of the columns.
@@ -214,10 +183,10 @@ fn load<S: Simd>(simd: S, column: &[f32], at: usize) -> f32x8<S> {
 }
 
 #[inline(always)]
-fn load_all<S: Simd, const D: usize>(simd: S, columns: [&[f32]; 3], at: usize) -> [f32x8<S>; D] {
+fn load_all<S: Simd, const D: usize>(simd: S, columns: &[Vec<f32>; 3], at: usize) -> [f32x8<S>; D] {
     let mut lanes = [f32x8::splat(simd, 0.0); D];
     for axis in 0..D {
-        lanes[axis] = load(simd, columns[axis], at);
+        lanes[axis] = load(simd, &columns[axis], at);
     }
     lanes
 }
@@ -240,70 +209,65 @@ impl<S: Simd> Asked<'_, S> {
         if let Some(most) = self.plan.max_neighbors {
             self.find_nearest::<D, VIEW>(&sight, most as usize);
             for block in self.candidates.chunks(LANES) {
-                lanes.add_block::<SMOOTH>(self.simd, self.plan, &self.grid.columns, &sight, block);
-            }
-        } else if let Some(ranges) = self.cover.kept() {
-            for range in ranges {
-                self.add_range::<D, SMOOTH, VIEW>(&mut lanes, &sight, range.clone());
+                lanes.add_chosen::<SMOOTH>(self.simd, self.plan, self.vicinity, &sight, block);
             }
         } else {
-            for range in Runs(self.grid.table.rows(self.cover.zone)) {
-                self.add_range::<D, SMOOTH, VIEW>(&mut lanes, &sight, range);
+            for block in 0..self.vicinity.blocks() {
+                let at = block * LANES;
+                let seen = sight.look::<VIEW>(self.simd, self.vicinity, at);
+                let velocity = load_all(self.simd, &self.vicinity.velocity, at);
+                lanes.add::<SMOOTH>(self.simd, self.plan, seen, velocity);
             }
         }
         lanes.finish(self.simd)
     }
 
-    #[inline(always)]
-    fn add_range<const D: usize, const SMOOTH: bool, const VIEW: bool>(
-        &self,
-        lanes: &mut Lanes<S, D>,
-        sight: &Sight<S, D>,
-        range: Range<usize>,
-    ) {
-        let columns = &self.grid.columns;
-        let mut at = range.start;
-        while at < range.end {
-            let seen = sight.look::<VIEW>(self.simd, columns, at, range.end);
-            lanes.add::<SMOOTH>(self.simd, self.plan, seen, load_all(self.simd, columns.velocity(), at));
-            at += LANES;
-        }
-    }
-
     /// The nearest flockmates in sight, in grid order: distance and ties by id decide who is among them.
     #[inline(always)]
     fn find_nearest<const D: usize, const VIEW: bool>(&mut self, sight: &Sight<S, D>, most: usize) {
-        let (grid, found) = (self.grid, &mut *self.candidates);
+        let (ids, index) = (&self.grid.columns.id, &self.vicinity.index);
+        let id = |place: usize| ids[index[place] as usize];
+        let found = &mut *self.candidates;
         found.clear();
         if most == 0 {
             return;
         }
-        for run in Runs(grid.table.rows(self.cover.zone)) {
-            for at in run.clone().step_by(LANES) {
-                let seen = sight.look::<VIEW>(self.simd, &grid.columns, at, run.end);
-                let squared: [f32; LANES] = seen.distance_squared.into();
-                let mut bits = seen.mates.to_bitmask();
-                while bits != 0 {
-                    let lane = bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    let index = at + lane;
-                    found.push(Candidate {
-                        distance_squared: squared[lane],
-                        id: grid.columns.id[index],
-                        index: index as u32,
-                    });
-                }
+        let enough = 4 * most.min(1 << 30) + 64;
+        let mut limit = f32x8::splat(self.simd, f32::MAX);
+        for block in 0..self.vicinity.blocks() {
+            let at = block * LANES;
+            let seen = sight.look::<VIEW>(self.simd, self.vicinity, at);
+            let squared: [f32; LANES] = seen.distance_squared.into();
+            let mut bits = (seen.mates & seen.distance_squared.simd_le(limit)).to_bitmask();
+            while bits != 0 {
+                let lane = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                // Bits of positive numbers are in the order of the numbers.
+                found.push(u64::from(squared[lane].to_bits()) << 32 | (at + lane) as u64);
+            }
+            if found.len() >= enough {
+                let last = choose(found, most, id);
+                limit = f32x8::splat(self.simd, last);
             }
         }
-        if found.len() > most {
-            found.select_nth_unstable_by(most - 1, |a, b| {
-                let tie = a.id.cmp(&b.id).then(a.index.cmp(&b.index));
-                a.distance_squared.total_cmp(&b.distance_squared).then(tie)
-            });
-            found.truncate(most);
-        }
-        found.sort_unstable_by_key(|candidate| candidate.index);
+        choose(found, most, id);
+        found.sort_unstable_by_key(|&candidate| candidate as u32);
     }
+}
+
+/// Keeps the `most` nearest candidates, ties by id, and answers the squared distance of the last.
+fn choose(found: &mut Vec<u64>, most: usize, id: impl Fn(usize) -> u64) -> f32 {
+    let squared = |candidate: u64| (candidate >> 32) as u32;
+    if found.len() <= most {
+        return f32::MAX;
+    }
+    let (_, &mut last, beyond) = found.select_nth_unstable(most - 1);
+    if beyond.iter().any(|&other| squared(other) == squared(last)) {
+        let place = |candidate: u64| candidate as u32 as usize;
+        found.select_nth_unstable_by_key(most - 1, |&c| (squared(c), id(place(c)), place(c)));
+    }
+    found.truncate(most);
+    f32::from_bits(squared(last))
 }
 
 /// Who is seen in eight entries.
@@ -316,11 +280,11 @@ struct Seen<S: Simd, const D: usize> {
 
 /// The one who looks.
 struct Sight<S: Simd, const D: usize> {
+    center: Vec3,
     position: [f32x8<S>; D],
     heading: [f32x8<S>; D],
     key: u32x8<S>,
-    entry: i32x8<S>,
-    lane: i32x8<S>,
+    entry: u32x8<S>,
     reach_squared: f32x8<S>,
     cos_half_view: f32x8<S>,
     nobody: f32x8<S>,
@@ -330,34 +294,32 @@ impl<S: Simd, const D: usize> Sight<S, D> {
     #[inline(always)]
     fn new(simd: S, grid: &Grid, entry: usize, plan: &Plan<S>) -> Self {
         Self {
+            center: grid.position(entry),
             position: splat_all(simd, grid.position(entry)),
             heading: splat_all(simd, heading(grid.velocity(entry))),
             key: u32x8::splat(simd, grid.columns.key[entry]),
-            entry: i32x8::splat(simd, entry as i32),
-            lane: i32x8::from_slice(simd, &[0, 1, 2, 3, 4, 5, 6, 7]),
+            entry: u32x8::splat(simd, entry as u32),
             reach_squared: plan.reach_squared,
             cos_half_view: plan.cos_half_view,
             nobody: f32x8::splat(simd, f32::INFINITY),
         }
     }
 
-    /// Looks at the entries from `at` to `end`, eight at most.
+    /// Looks at the eight entries from `at` on.
     #[inline(always)]
-    fn look<const VIEW: bool>(&self, simd: S, columns: &Columns, at: usize, end: usize) -> Seen<S, D> {
-        let offset = self.offset(load_all(simd, columns.position(), at));
+    fn look<const VIEW: bool>(&self, simd: S, vicinity: &Vicinity, at: usize) -> Seen<S, D> {
+        let offset = self.offset(load_all(simd, &vicinity.position, at));
         let squared = squared(offset);
-        let key = u32x8::from_slice(simd, &columns.key[at..at + LANES]);
-        let index = self.lane + i32x8::splat(simd, at as i32);
-        let mut mates = key.simd_eq(self.key)
-            & !index.simd_eq(self.entry)
-            & index.simd_lt(i32x8::splat(simd, end as i32))
-            & squared.simd_le(self.reach_squared);
+        let key = u32x8::from_slice(simd, &vicinity.key[at..at + LANES]);
+        let index = u32x8::from_slice(simd, &vicinity.index[at..at + LANES]);
+        let mut mates =
+            key.simd_eq(self.key) & !index.simd_eq(self.entry) & squared.simd_le(self.reach_squared);
         if VIEW {
             let mut ahead = offset[0] * self.heading[0];
             for axis in 1..D {
-                ahead = ahead + offset[axis] * self.heading[axis];
+                ahead += offset[axis] * self.heading[axis];
             }
-            mates = mates & ahead.simd_ge(self.cos_half_view * squared.sqrt());
+            mates &= ahead.simd_ge(self.cos_half_view * squared.sqrt());
         }
         Seen { offset, distance_squared: mates.select(squared, self.nobody), mates }
     }
@@ -365,7 +327,7 @@ impl<S: Simd, const D: usize> Sight<S, D> {
     #[inline(always)]
     fn offset(&self, mut position: [f32x8<S>; D]) -> [f32x8<S>; D] {
         for axis in 0..D {
-            position[axis] = position[axis] - self.position[axis];
+            position[axis] -= self.position[axis];
         }
         position
     }
@@ -376,7 +338,7 @@ impl<S: Simd, const D: usize> Sight<S, D> {
 fn squared<S: Simd, const D: usize>(v: [f32x8<S>; D]) -> f32x8<S> {
     let mut sum = v[0] * v[0];
     for axis in 1..D {
-        sum = sum + v[axis] * v[axis];
+        sum += v[axis] * v[axis];
     }
     sum
 }
@@ -471,55 +433,56 @@ impl<S: Simd, const D: usize> Lanes<S, D> {
 
         let fade = plan.near.fade::<SMOOTH>(simd, distance, squared);
         let coincident = squared.simd_le(plan.coincident_squared);
-        self.coincident = self.coincident | coincident;
+        self.coincident |= coincident;
         // Direction × 1/d, so offset / d²; the division does not wait for the fade.
         let push = coincident.select(zero, f32x8::splat(simd, 1.0) / squared) * fade;
-        self.separation_weight = self.separation_weight + fade;
+        self.separation_weight += fade;
         let middle = plan.middle.fade::<SMOOTH>(simd, distance, squared);
-        self.alignment_weight = self.alignment_weight + middle;
+        self.alignment_weight += middle;
         let far = plan.far.fade::<SMOOTH>(simd, distance, squared);
-        self.cohesion_weight = self.cohesion_weight + far;
+        self.cohesion_weight += far;
         for axis in 0..D {
             // Coordinates at both ends of the number range are infinitely far apart, and not seen.
             let offset = seen.mates.select(seen.offset[axis], zero);
-            self.separation[axis] = self.separation[axis] - offset * push;
-            self.alignment[axis] = self.alignment[axis] + velocity[axis] * middle;
-            self.cohesion[axis] = self.cohesion[axis] + offset * far;
-            self.cohesion_velocity[axis] = self.cohesion_velocity[axis] + velocity[axis] * far;
+            self.separation[axis] -= offset * push;
+            self.alignment[axis] += velocity[axis] * middle;
+            self.cohesion[axis] += offset * far;
+            self.cohesion_velocity[axis] += velocity[axis] * far;
         }
     }
 
-    /// Adds up to eight entries from anywhere.
+    /// Adds up to eight chosen ones.
     #[inline(always)]
-    fn add_block<const SMOOTH: bool>(
+    fn add_chosen<const SMOOTH: bool>(
         &mut self,
         simd: S,
         plan: &Plan<S>,
-        columns: &Columns,
+        vicinity: &Vicinity,
         sight: &Sight<S, D>,
-        block: &[Candidate],
+        chosen: &[u64],
     ) {
-        let (mut position, mut velocity) = ([[0.0; LANES]; D], [[0.0; LANES]; D]);
+        let (mut offset, mut velocity) = ([[0.0; LANES]; D], [[0.0; LANES]; D]);
         let mut distance_squared = [f32::INFINITY; LANES];
-        for (lane, candidate) in block.iter().enumerate() {
-            let at = candidate.index as usize;
+        for (lane, &candidate) in chosen.iter().enumerate() {
+            let place = candidate as u32 as usize;
             for axis in 0..D {
-                position[axis][lane] = columns.position()[axis][at];
-                velocity[axis][lane] = columns.velocity()[axis][at];
+                offset[axis][lane] = vicinity.position[axis][place] - sight.center[axis];
+                velocity[axis][lane] = vicinity.velocity[axis][place];
             }
-            distance_squared[lane] = candidate.distance_squared;
+            distance_squared[lane] = f32::from_bits((candidate >> 32) as u32);
         }
-        let seen = Seen {
-            offset: sight.offset(load_all(simd, [&position[0], &position[1], &position[D - 1]], 0)),
-            distance_squared: f32x8::from_slice(simd, &distance_squared),
-            mates: sight.lane.simd_lt(i32x8::splat(simd, block.len() as i32)),
+        let distance_squared = f32x8::from_slice(simd, &distance_squared);
+        let mut seen = Seen {
+            offset: [f32x8::splat(simd, 0.0); D],
+            distance_squared,
+            mates: distance_squared.simd_lt(f32x8::splat(simd, f32::INFINITY)),
         };
-        self.add::<SMOOTH>(
-            simd,
-            plan,
-            seen,
-            load_all(simd, [&velocity[0], &velocity[1], &velocity[D - 1]], 0),
-        );
+        let mut speeds = seen.offset;
+        for axis in 0..D {
+            seen.offset[axis] = load(simd, &offset[axis], 0);
+            speeds[axis] = load(simd, &velocity[axis], 0);
+        }
+        self.add::<SMOOTH>(simd, plan, seen, speeds);
     }
 
     /// Adds up the lanes, always in the same order.

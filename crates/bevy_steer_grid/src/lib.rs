@@ -51,6 +51,7 @@
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
 //! | `flock_query`, `flock` | [`Grid::flock_sums`]: the sums of flocking, eight neighbours at a time |
+//! | `vicinity` | what they look at: the entries round a point, side by side |
 //! | `brute`, `brute_flock` | the same queries by looking at everything: the oracle of the tests |
 //!
 //! # Promises
@@ -84,6 +85,7 @@ mod ray;
 mod runner;
 mod sort;
 mod table;
+mod vicinity;
 
 pub use flock::FlockKernel;
 pub use flock_query::{Falloff, FlockQuery, FlockSums};
