@@ -51,6 +51,7 @@ mod cases;
 mod combine;
 mod events;
 mod facing;
+mod gather;
 mod hash;
 mod integrate;
 #[cfg(feature = "interpolation")]
@@ -63,6 +64,7 @@ mod plane;
 mod plugin;
 mod priority;
 mod rng;
+mod rows;
 mod schedule;
 mod sensing;
 mod smoothing;

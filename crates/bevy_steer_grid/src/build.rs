@@ -94,6 +94,7 @@ impl Grid {
         self.columns.resize(kept);
         self.scratch.order.resize_with(kept, AtomicU32::default);
         if kept == 0 {
+            self.scratch.places.clear();
             self.table.reset(TableKind::Sparse, [0; 3], [0; 3]);
             return items.len();
         }
@@ -113,6 +114,7 @@ impl Grid {
             order: &mut self.scratch.order,
             starts: &self.table.starts,
             items,
+            places: &self.scratch.places,
             layout,
         };
         // More than there are threads, for cells are not equally full.
@@ -240,6 +242,11 @@ mod tests {
     #[test]
     fn threads_give_the_same_grid() {
         let mut items = crowd(6000, 20.0);
+        // Some out of order, so that cells need sorting.
+        items.chunks_mut(100).for_each(|some| some.swap(0, 50));
+        for (tag, item) in items.iter_mut().enumerate() {
+            item.tag = tag as u32;
+        }
         items[5].position.x = f32::NAN;
         let (mut whole, mut threaded) = (Grid::default(), Grid::default());
         for (cell_size, layout) in
@@ -250,6 +257,11 @@ mod tests {
                 threaded.build_on(&Threads(threads), layout, cell_size, &items);
                 assert_eq!((whole.tags(), whole.xs()), (threaded.tags(), threaded.xs()));
                 assert_eq!(whole.table.starts, threaded.table.starts);
+                for item in 0..items.len() {
+                    let entry = threaded.entry_of(item);
+                    assert_eq!(entry, whole.entry_of(item));
+                    assert_eq!(entry.map(|entry| whole.tags()[entry] as usize), (item != 5).then_some(item));
+                }
                 assert_eq!((whole.bounds, whole.max_radius), (threaded.bounds, threaded.max_radius));
             }
         }

@@ -20,13 +20,14 @@ pub(crate) struct Columns {
     pub(crate) key: Vec<u32>,
     pub(crate) radius: Vec<f32>,
     pub(crate) tag: Vec<u32>,
+    pub(crate) mark: Vec<u32>,
     len: usize,
 }
 
 impl Columns {
     /// Makes room for exactly `len` entries; what they hold is stale until written.
     pub(crate) fn resize(&mut self, len: usize) {
-        let Self { x, y, z, vx, vy, vz, id, key, radius, tag, len: old } = self;
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag, mark, len: old } = self;
         *old = len;
         let len = len + LANES;
         for column in [x, y, z, vx, vy, vz, radius] {
@@ -35,6 +36,7 @@ impl Columns {
         id.resize(len, 0);
         key.resize(len, 0);
         tag.resize(len, 0);
+        mark.resize(len, 0);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -54,18 +56,18 @@ impl Columns {
     }
 
     pub(crate) fn as_mut(&mut self) -> ColumnsMut<'_> {
-        let Self { x, y, z, vx, vy, vz, id, key, radius, tag, len } = self;
+        let Self { x, y, z, vx, vy, vz, id, key, radius, tag, mark, len } = self;
         let floats = [x, y, z, vx, vy, vz, radius].map(|column| &mut column[..*len]);
         ColumnsMut {
             id: &mut id[..*len],
-            rest: RestMut { floats, words: [&mut key[..*len], &mut tag[..*len]] },
+            rest: RestMut { floats, words: [&mut key[..*len], &mut tag[..*len], &mut mark[..*len]] },
         }
     }
 
     /// Bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         let floats = [&self.x, &self.y, &self.z, &self.vx, &self.vy, &self.vz, &self.radius];
-        let words = [&self.key, &self.tag];
+        let words = [&self.key, &self.tag, &self.mark];
         4 * floats.map(Vec::capacity).iter().sum::<usize>()
             + 4 * words.map(Vec::capacity).iter().sum::<usize>()
             + 8 * self.id.capacity()
@@ -84,8 +86,8 @@ pub(crate) struct ColumnsMut<'a> {
 pub(crate) struct RestMut<'a> {
     /// x, y, z, vx, vy, vz, radius.
     floats: [&'a mut [f32]; 7],
-    /// key, tag.
-    words: [&'a mut [u32]; 2],
+    /// key, tag, mark.
+    words: [&'a mut [u32]; 3],
 }
 
 impl ColumnsMut<'_> {
@@ -107,12 +109,12 @@ impl RestMut<'_> {
     pub(crate) fn write(self, order: &[AtomicU32], items: &[Item], layout: Layout) {
         // Equal lengths in sight of the optimiser: one bounds check per item instead of ten.
         let [x, y, z, vx, vy, vz, radius] = self.floats.map(|column| &mut column[..order.len()]);
-        let [key, tag] = self.words.map(|column| &mut column[..order.len()]);
+        let [key, tag, mark] = self.words.map(|column| &mut column[..order.len()]);
         for (n, at) in order.iter().enumerate() {
             let item = items[at.load(Ordering::Relaxed) as usize].stored(layout);
             (x[n], y[n], z[n]) = item.position.into();
             (vx[n], vy[n], vz[n]) = item.velocity.into();
-            (radius[n], key[n], tag[n]) = (item.radius, item.key, item.tag);
+            (radius[n], key[n], tag[n], mark[n]) = (item.radius, item.key, item.tag, item.mark);
         }
     }
 }

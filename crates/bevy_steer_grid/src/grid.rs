@@ -1,5 +1,7 @@
 //! The grid itself and its accessors.
 
+use std::sync::atomic::Ordering;
+
 use glam::Vec3;
 
 #[cfg(doc)]
@@ -7,7 +9,7 @@ use crate::Item;
 use crate::Layout;
 use crate::columns::Columns;
 use crate::layout::Frame;
-use crate::sort::Scratch;
+use crate::sort::{NO_ENTRY, Scratch};
 use crate::table::{Table, TableKind};
 
 /// All agents of one tick, in cells, as structure of arrays in cell order.
@@ -60,6 +62,16 @@ impl Grid {
         radii: radius, f32;
         /// [`Item::tag`] in cell order.
         tags: tag, u32;
+        /// [`Item::mark`] in cell order.
+        marks: mark, u32;
+    }
+
+    /// The entry that the `item`th item of the last build has become; `None` if it was left out, or there was none.
+    #[inline]
+    #[must_use]
+    pub fn entry_of(&self, item: usize) -> Option<usize> {
+        let place = self.scratch.places.get(item)?.load(Ordering::Relaxed);
+        (place != NO_ENTRY).then_some(place as usize)
     }
 
     /// Number of entries.

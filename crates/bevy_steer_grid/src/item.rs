@@ -23,6 +23,8 @@ pub struct Item {
     pub radius: f32,
     /// The caller's own index; the grid only stores it.
     pub tag: u32,
+    /// Whatever else the caller wants to find in cell order; the grid only stores it.
+    pub mark: u32,
 }
 
 impl Item {
@@ -49,7 +51,7 @@ impl Item {
     fn order_of_twins(&self, other: &Item) -> Ordering {
         let bits = |v: Vec3| v.to_array().map(f32::to_bits);
         let rest = |item: &Item| {
-            (bits(item.position), bits(item.velocity), item.key, item.radius.to_bits(), item.tag)
+            (bits(item.position), bits(item.velocity), item.key, item.radius.to_bits(), item.tag, item.mark)
         };
         rest(self).cmp(&rest(other))
     }

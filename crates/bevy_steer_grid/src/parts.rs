@@ -26,6 +26,8 @@ pub(crate) struct Part<'a> {
     /// Where these cells start, and the end, counted from the grid's first entry.
     pub(crate) starts: &'a [u32],
     pub(crate) items: &'a [Item],
+    /// The entry that each item becomes.
+    pub(crate) places: &'a [AtomicU32],
     pub(crate) layout: Layout,
 }
 
@@ -79,7 +81,7 @@ impl<'a> Part<'a> {
     }
 
     fn fill_block(self) {
-        let Self { columns, order, starts, items, layout, .. } = self;
+        let Self { columns, order, starts, items, places, layout } = self;
         // The ids come first, in a loop without branches, so that the fetches of the items overlap.
         let ids = columns.id;
         let item = |at: &AtomicU32| &items[at.load(Ordering::Relaxed) as usize];
@@ -87,13 +89,15 @@ impl<'a> Part<'a> {
             *id = item(at).id;
         }
         for cell in starts.windows(2) {
+            let first = cell[0];
             let cell = (cell[0] - starts[0]) as usize..(cell[1] - starts[0]) as usize;
             // The scatter was stable: where the caller's order is that of the ids, nothing is left to sort.
             if !ids[cell.clone()].is_sorted_by(|a, b| a < b) {
                 let order = &mut order[cell.clone()];
                 order.sort_unstable_by(|a, b| item(a).order(item(b), layout));
-                for (id, at) in ids[cell].iter_mut().zip(&*order) {
+                for ((id, at), place) in ids[cell].iter_mut().zip(&*order).zip(first..) {
                     *id = item(at).id;
+                    places[at.load(Ordering::Relaxed) as usize].store(place, Ordering::Relaxed);
                 }
             }
         }

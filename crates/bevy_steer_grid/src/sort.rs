@@ -11,8 +11,8 @@ use crate::{Grid, Item};
 /// What a build works with, kept so that the next one allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Dense: the cell of each item.
-    keys: Vec<u32>,
+    /// Dense: the cell of each item; afterwards, in both tables, the entry that it has become, [`NO_ENTRY`] if none.
+    pub(crate) places: Vec<AtomicU32>,
     /// Indices of the items in cell order. Atomic because the parts of a parallel sort write in each other's midst; each
     /// place is written once, so relaxed access is enough, and as fast as any.
     pub(crate) order: Vec<AtomicU32>,
@@ -33,19 +33,20 @@ struct CellOfItem {
     item: u32,
 }
 
-/// What is left of the cells of an item that is not finite.
-const NO_CELL: u32 = u32::MAX;
+/// In place of the cell, or the entry, of an item that is left out.
+pub(crate) const NO_ENTRY: u32 = u32::MAX;
 
 impl Clone for Scratch {
-    /// There is nothing in it that the next build needs.
+    /// All that outlasts the build.
     fn clone(&self) -> Self {
-        Self::default()
+        let places = self.places.iter().map(|place| AtomicU32::new(place.load(Ordering::Relaxed)));
+        Self { places: places.collect(), ..Self::default() }
     }
 }
 
 impl Scratch {
     pub(crate) fn memory_bytes(&self) -> usize {
-        4 * (self.keys.capacity() + self.order.capacity())
+        4 * (self.places.capacity() + self.order.capacity())
             + 4 * self.counts.iter().map(Vec::capacity).sum::<usize>()
             + size_of::<Extent>() * self.extents.capacity()
             + size_of::<CellOfItem>() * (self.cells[0].capacity() + self.cells[1].capacity())
@@ -73,7 +74,7 @@ impl Numbering {
     fn cell(self, item: &Item) -> u32 {
         let position = self.frame.layout.flatten(item.position);
         if !position.is_finite() {
-            return NO_CELL;
+            return NO_ENTRY;
         }
         let [x, y, z] = self.frame.cell(position);
         let [x, y, z] = [x - self.origin[0], y - self.origin[1], z - self.origin[2]].map(|v| v as usize);
@@ -89,23 +90,25 @@ impl Grid {
         let cells = numbering.cells();
         // Counts stand two places late: the prefix sum moves them to one, the scatter, which counts up, to their own.
         table.starts.resize(cells + 2, 0);
-        scratch.keys.clear();
-        scratch.keys.extend(items.iter().map(|item| {
-            let key = numbering.cell(item);
-            if key != NO_CELL {
-                table.starts[key as usize + 2] += 1;
+        scratch.places.clear();
+        scratch.places.extend(items.iter().map(|item| {
+            let cell = numbering.cell(item);
+            if cell != NO_ENTRY {
+                table.starts[cell as usize + 2] += 1;
             }
-            key
+            AtomicU32::new(cell)
         }));
         let mut sum = 0;
         for start in &mut table.starts {
             sum += *start;
             *start = sum;
         }
-        for (item, &key) in scratch.keys.iter().enumerate() {
-            if key != NO_CELL {
-                let next = &mut table.starts[key as usize + 1];
-                scratch.order[*next as usize] = AtomicU32::new(item as u32);
+        for (item, place) in scratch.places.iter_mut().enumerate() {
+            let place = place.get_mut();
+            if *place != NO_ENTRY {
+                let next = &mut table.starts[*place as usize + 1];
+                *scratch.order[*next as usize].get_mut() = item as u32;
+                *place = *next;
                 *next += 1;
             }
         }
@@ -116,23 +119,24 @@ impl Grid {
     pub(crate) fn sort_dense_on(&mut self, runner: &impl Runner, items: &[Item], stretch: usize) {
         let numbering = Numbering::of(self);
         let Self { table, scratch, .. } = self;
-        let Scratch { keys, order, counts, .. } = scratch;
+        let Scratch { places, order, counts, .. } = scratch;
         let cells = numbering.cells();
         let parts = items.len().div_ceil(stretch);
-        keys.resize(items.len(), 0);
+        places.resize_with(items.len(), AtomicU32::default);
         if counts.len() < parts {
             counts.resize(parts, Vec::new());
         }
         let counts = &mut counts[..parts];
 
-        let jobs = items.chunks(stretch).zip(keys.chunks_mut(stretch)).zip(&mut *counts);
-        runner.run(jobs, |((items, keys), counts)| {
+        let jobs = items.chunks(stretch).zip(places.chunks_mut(stretch)).zip(&mut *counts);
+        runner.run(jobs, |((items, places), counts)| {
             counts.clear();
             counts.resize(cells, 0);
-            for (item, key) in items.iter().zip(keys) {
-                *key = numbering.cell(item);
-                if *key != NO_CELL {
-                    counts[*key as usize] += 1;
+            for (item, place) in items.iter().zip(places) {
+                let cell = numbering.cell(item);
+                *place.get_mut() = cell;
+                if cell != NO_ENTRY {
+                    counts[cell as usize] += 1;
                 }
             }
         });
@@ -148,12 +152,14 @@ impl Grid {
         table.starts.push(sum);
 
         let order = &order[..];
-        let jobs = keys.chunks(stretch).zip(counts).enumerate();
-        runner.run(jobs, |(part, (keys, next))| {
-            for (item, &key) in (part * stretch..).zip(keys) {
-                if key != NO_CELL {
-                    let next = &mut next[key as usize];
+        let jobs = places.chunks_mut(stretch).zip(counts).enumerate();
+        runner.run(jobs, |(part, (places, next))| {
+            for (item, place) in (part * stretch..).zip(places) {
+                let place = place.get_mut();
+                if *place != NO_ENTRY {
+                    let next = &mut next[*place as usize];
                     order[*next as usize].store(item as u32, Ordering::Relaxed);
+                    *place = *next;
                     *next += 1;
                 }
             }
@@ -186,9 +192,12 @@ impl Grid {
             radix_pass(from, to, |cell| (cell.row >> shift) as u8);
         }
 
+        scratch.places.clear();
+        scratch.places.resize_with(items.len(), || AtomicU32::new(NO_ENTRY));
         let mut last = None;
         for (at, cell) in from.iter().enumerate() {
-            scratch.order[at] = AtomicU32::new(cell.item);
+            *scratch.order[at].get_mut() = cell.item;
+            *scratch.places[cell.item as usize].get_mut() = at as u32;
             if table.rows.last() != Some(&cell.row) {
                 table.rows.push(cell.row);
                 table.row_cells.push(table.cell_x.len() as u32);

@@ -3,10 +3,11 @@
 use bevy::{
     ecs::{entity::Entities, query::QueryData},
     prelude::*,
+    utils::Parallel,
 };
 use bevy_steer_grid::Runner;
 
-use super::flock_sums::{FlockUrge, FlockWork};
+use super::flock_sums::{FlockAnswers, FlockUrge, Scratch};
 use crate::{
     accumulator::{BehaviorId, SteeringAccumulator},
     agent::{AgentView, SteeringAgent, SteeringVelocity},
@@ -15,7 +16,6 @@ use crate::{
     parallel::BATCH,
     plane::SteeringPlane,
     priority::SteeringPriority,
-    sensing::SteerEvery,
 };
 
 /// Share of `max_speed` at which a flock travels.
@@ -177,48 +177,53 @@ fn write(accumulator: &mut SteeringAccumulator, member: &FlockMember, view: &Age
 
 /// What flocking reads and writes.
 #[derive(QueryData)]
-#[query_data(mutable, contiguous(all))]
+#[query_data(mutable, contiguous(mutable))]
 pub(crate) struct Member {
     entity: Entity,
     agent: &'static SteeringAgent,
     velocity: &'static SteeringVelocity,
     member: &'static FlockMember,
     plane: Option<&'static SteeringPlane>,
-    every: Has<SteerEvery>,
     accumulator: &'static mut SteeringAccumulator,
 }
+
+/// Agents whose answers are fetched in one go, so that the fetches overlap.
+const FETCH: usize = 16;
 
 pub(crate) fn steer(
     steering: Steering,
     entities: &Entities,
-    mut work: Local<FlockWork>,
+    scratch: Local<Parallel<Scratch>>,
+    mut answers: Local<[FlockAnswers; 3]>,
     mut agents: Query<Member>,
 ) {
     let (grid, pool, dt) = (steering.grid(), steering.pool(), steering.dt());
-    let default_plane = steering.default_plane();
-    let rows = grid.rows(entities);
-    work.begin(grid);
-    for table in agents.contiguous_iter().into_iter().flatten() {
-        let rows = rows.of(table.entity);
-        work.ask(&pool, table.entity.len(), |n| {
-            let held = table.every && table.accumulator[n].is_held();
-            let plane = table.plane.map_or(default_plane, |planes| planes[n]);
-            rows.row(n).filter(|_| !held).map(|row| (row, &table.member[n], plane))
-        });
+    for (plane, answers) in SteeringPlane::ALL.into_iter().zip(&mut *answers) {
+        answers.answer(&pool, grid, plane, &scratch);
     }
-    work.answer(&pool, grid);
-    let work = &*work;
+    let (rows, answers) = (grid.rows(entities), &*answers);
     for mut table in agents.contiguous_iter_mut().into_iter().flatten() {
         let rows = rows.of(table.entity);
         // Every tick changes every accumulator: telling of it would be noise.
         let accumulators = table.accumulator.bypass_change_detection();
         let (agent, velocity, member) = (table.agent, table.velocity, table.member);
+        let plane = |at: usize| table.plane.map_or(steering.default_plane(), |planes| planes[at]);
+        let urge = |at: usize| {
+            let entry = grid.cells(plane(at))?.entry_of(rows.row(at)?)?;
+            answers[plane(at).index()].urge(entry, plane(at))
+        };
         pool.run(accumulators.chunks_mut(BATCH).enumerate(), |(batch, accumulators)| {
-            for (at, accumulator) in (batch * BATCH..).zip(accumulators) {
-                let plane = table.plane.map_or(default_plane, |planes| planes[at]);
-                if let Some(urge) = rows.row(at).and_then(|row| work.urge(row, plane)) {
-                    let view = AgentView::new(&agent[at], Vec3::ZERO, velocity[at].0, plane, dt);
-                    write(accumulator, &member[at], &view, &urge);
+            for (some, accumulators) in accumulators.chunks_mut(FETCH).enumerate() {
+                let first = batch * BATCH + some * FETCH;
+                let mut urges = [None; FETCH];
+                for (at, urge_of) in (first..).zip(&mut urges[..accumulators.len()]) {
+                    *urge_of = urge(at);
+                }
+                for ((at, accumulator), urge) in (first..).zip(accumulators).zip(&urges) {
+                    if let Some(urge) = urge {
+                        let view = AgentView::new(&agent[at], Vec3::ZERO, velocity[at].0, plane(at), dt);
+                        write(accumulator, &member[at], &view, urge);
+                    }
                 }
             }
         });

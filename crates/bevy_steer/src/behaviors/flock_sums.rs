@@ -1,10 +1,8 @@
 //! What the members of all flocks are after, computed in the order of the grid.
 //!
-//! An agent and its neighbours lie side by side in the grid, but anywhere in storage. So all members ask first, then the
-//! grid is gone through from end to end, eight neighbours at a time, and what each is after is put where it lies in
-//! storage.
-
-use core::sync::atomic::{AtomicU32, Ordering};
+//! An agent and its neighbours lie side by side in the grid, but anywhere in storage. So the grid is gone through from end
+//! to end, eight neighbours at a time, and afterwards each agent fetches its answer by the entry that it has there. Fetching
+//! is cheaper than to put each answer where the agent lies: loads overlap, stores wait for each other.
 
 use bevy::{math::ops, prelude::*, utils::Parallel};
 use bevy_steer_grid::{Falloff, FlockKernel, FlockQuery, FlockSums, Grid, Neighbor, Runner};
@@ -14,11 +12,7 @@ use super::{
     separation::{fade, push_from},
 };
 use crate::{
-    behavior::check,
-    neighbors::NeighborGrid,
-    parallel::{BATCH, ComputeRunner},
-    plane::SteeringPlane,
-    rng::SteeringId,
+    behavior::check, neighbors::NeighborGrid, parallel::ComputeRunner, plane::SteeringPlane, rng::SteeringId,
 };
 
 /// Entries of the grid that are answered in one go.
@@ -38,7 +32,7 @@ pub(crate) struct FlockUrge {
 
 /// A question that several members have in common, and what to make of the answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Question {
+pub(crate) struct Question {
     member: FlockMember,
     plane: SteeringPlane,
     query: FlockQuery,
@@ -131,139 +125,134 @@ impl Question {
     }
 }
 
-/// Asks and answers; kept from tick to tick for its memory.
+/// The questions of a batch of agents. Agents are asked as they are gathered for the grid, so that the grid holds what each
+/// asks beside where it is.
 #[derive(Default)]
-pub(crate) struct FlockWork {
-    /// For each row 0 without a question, else one more than its place among the questions.
-    asked: Vec<AtomicU32>,
-    /// The different questions of each batch.
-    questions: Vec<Vec<Question>>,
-    batches: usize,
-    /// `width` words for each row. Atomic because threads write in each other's midst; each word is written once.
-    answers: Vec<AtomicU32>,
-    width: usize,
-    /// Stands in answers of this tick.
-    stamp: u32,
-    scratch: Parallel<Scratch>,
+pub(crate) struct Questions {
+    different: Vec<Question>,
+    last: usize,
+}
+
+impl Questions {
+    pub(crate) fn clear(&mut self) {
+        self.different.clear();
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, place: usize) -> Option<&Question> {
+        self.different.get(place)
+    }
+
+    /// Enters what one agent asks; answers its place among the questions of this batch.
+    #[inline]
+    pub(crate) fn ask(&mut self, member: &FlockMember, plane: SteeringPlane) -> usize {
+        let same = |q: &Question| q.plane == plane && q.member == *member;
+        if !self.different.get(self.last).is_some_and(same) {
+            // A few kinds of agents side by side; agents that all differ are not searched for.
+            let known = self.different.iter().take(8).position(same);
+            self.last = known.unwrap_or(self.different.len());
+            if known.is_none() {
+                self.different.push(Question::new(member, plane));
+            }
+        }
+        self.last
+    }
+}
+
+/// The answers of one plane's grid; kept from tick to tick for their memory.
+#[derive(Default)]
+pub(crate) struct FlockAnswers {
+    /// [`WIDTH`](Self::WIDTH) numbers for each entry: a line of cache holds two.
+    numbers: Vec<f32>,
 }
 
 #[derive(Default)]
-struct Scratch {
+pub(crate) struct Scratch {
     kernel: FlockKernel,
     nearest: Vec<Neighbor>,
 }
 
-impl FlockWork {
-    /// Forgets the last tick.
-    pub(crate) fn begin(&mut self, grid: &NeighborGrid) {
-        let rows = grid.agent_count();
-        self.asked.resize_with(rows, AtomicU32::default);
-        self.asked.iter_mut().for_each(|asked| *asked.get_mut() = 0);
-        self.batches = 0;
-        // Vectors in a plane have two coordinates.
-        self.width = if grid.cells(SteeringPlane::Space).is_some() { 11 } else { 8 };
-        self.answers.resize_with(rows * self.width, AtomicU32::default);
-        self.stamp = self.stamp.wrapping_add(1).max(1);
+/// The weight of who did not ask.
+const SILENT: f32 = -1.0;
+
+impl FlockAnswers {
+    const PLANAR: usize = 8;
+    const SPATIAL: usize = 12;
+
+    fn width(plane: SteeringPlane) -> usize {
+        if plane == SteeringPlane::Space { Self::SPATIAL } else { Self::PLANAR }
     }
 
-    /// Enters the questions of one table of `len` agents; `question` gives row, component and plane of the `n`th, unless
-    /// it does not ask.
-    pub(crate) fn ask<'a>(
+    /// Answers all questions of the grid of `plane`.
+    pub(crate) fn answer(
         &mut self,
         pool: &ComputeRunner,
-        len: usize,
-        question: impl Fn(usize) -> Option<(usize, &'a FlockMember, SteeringPlane)> + Sync,
+        neighbors: &NeighborGrid,
+        plane: SteeringPlane,
+        scratch: &Parallel<Scratch>,
     ) {
-        let first = self.batches;
-        self.batches += len.div_ceil(BATCH);
-        if self.questions.len() < self.batches {
-            self.questions.resize_with(self.batches, Vec::new);
-        }
-        let asked = &self.asked;
-        pool.run(self.questions[first..self.batches].iter_mut().enumerate(), |(batch, questions)| {
-            questions.clear();
-            let mut last = 0;
-            for n in batch * BATCH..len.min((batch + 1) * BATCH) {
-                if let Some((row, member, plane)) = question(n) {
-                    let same = |q: &Question| q.member == *member && q.plane == plane;
-                    if !questions.get(last).is_some_and(same) {
-                        // A few kinds of agents side by side; agents that all differ are not searched for.
-                        let known = questions.iter().take(8).position(same);
-                        last = known.unwrap_or(questions.len());
-                        if known.is_none() {
-                            questions.push(Question::new(member, plane));
+        let Some(grid) = neighbors.cells(plane) else { return };
+        let width = Self::width(plane);
+        self.numbers.resize(grid.len() * width, 0.0);
+        let marks = grid.marks();
+        let question = |entry: usize| neighbors.question(marks[entry]).filter(|q| q.plane == plane);
+        pool.run(self.numbers.chunks_mut(STRETCH * width).enumerate(), |(stretch, numbers)| {
+            let first = stretch * STRETCH;
+            let Scratch { kernel, nearest } = &mut *scratch.borrow_local_mut();
+            numbers.chunks_exact_mut(width).for_each(|numbers| numbers[0] = SILENT);
+            grid.for_each_flock_sums(
+                first..first + numbers.len() / width,
+                kernel,
+                |entry| question(entry).map(|q| &q.query),
+                |entry, sums| {
+                    if let Some(question) = question(entry) {
+                        let mut sums = *sums;
+                        if sums.coincident {
+                            sums.separation += part(grid, plane, entry, &question.query, nearest);
                         }
+                        let numbers = &mut numbers[(entry - first) * width..][..width];
+                        write(numbers, &question.urge(&sums));
                     }
-                    let place = (first + batch) * BATCH + last;
-                    asked[row].store(place as u32 + 1, Ordering::Relaxed);
-                }
-            }
+                },
+            );
         });
     }
 
-    fn question(&self, row: usize) -> Option<&Question> {
-        let place = self.asked[row].load(Ordering::Relaxed).checked_sub(1)? as usize;
-        Some(&self.questions[place / BATCH][place % BATCH])
-    }
-
-    /// Answers all questions.
-    pub(crate) fn answer(&self, pool: &ComputeRunner, neighbors: &NeighborGrid) {
-        for plane in SteeringPlane::ALL {
-            let Some(grid) = neighbors.cells(plane) else { continue };
-            let tags = grid.tags();
-            let question = |entry: usize| self.question(tags[entry] as usize).filter(|q| q.plane == plane);
-            pool.run((0..grid.len()).step_by(STRETCH), |start| {
-                let scratch = &mut *self.scratch.borrow_local_mut();
-                let Scratch { kernel, nearest } = scratch;
-                grid.for_each_flock_sums(
-                    start..grid.len().min(start + STRETCH),
-                    kernel,
-                    |entry| question(entry).map(|q| &q.query),
-                    |entry, sums| {
-                        if let Some(question) = question(entry) {
-                            let mut sums = *sums;
-                            if sums.coincident {
-                                sums.separation += part(grid, plane, entry, &question.query, nearest);
-                            }
-                            self.write(tags[entry] as usize, &question.urge(&sums));
-                        }
-                    },
-                );
-            });
-        }
-    }
-
-    fn write(&self, row: usize, urge: &FlockUrge) {
-        let FlockUrge { separation: s, steady: a, paced: b, weight } = urge;
-        let words = &self.answers[row * self.width..][..self.width];
-        let put = |words: &[AtomicU32], values: &[f32]| {
-            for (word, value) in words.iter().zip(values) {
-                word.store(value.to_bits(), Ordering::Relaxed);
-            }
-        };
-        words[0].store(self.stamp, Ordering::Relaxed);
-        if self.width == 8 {
-            put(&words[1..8], &[s.x, s.y, a.x, a.y, b.x, b.y, *weight]);
-        } else {
-            put(&words[1..11], &[s.x, s.y, s.z, a.x, a.y, a.z, b.x, b.y, b.z, *weight]);
-        }
-    }
-
-    /// What the agent of a row is after, in its plane; `None` if it did not ask, or is not in the grid.
+    /// What an entry of the grid of `plane` is after, in that plane; `None` if it did not ask.
     #[inline]
-    pub(crate) fn urge(&self, row: usize, plane: SteeringPlane) -> Option<FlockUrge> {
-        let words = &self.answers[row * self.width..][..self.width];
-        if words[0].load(Ordering::Relaxed) != self.stamp {
-            return None;
-        }
-        let at = |n: usize| f32::from_bits(words[n].load(Ordering::Relaxed));
-        let flat = |n: usize| plane.from_grid(Vec3::new(at(n), at(n + 1), 0.0));
-        let full = |n: usize| plane.from_grid(Vec3::new(at(n), at(n + 1), at(n + 2)));
-        Some(if self.width == 8 {
-            FlockUrge { separation: flat(1), steady: flat(3), paced: flat(5), weight: at(7) }
-        } else {
-            FlockUrge { separation: full(1), steady: full(4), paced: full(7), weight: at(10) }
+    pub(crate) fn urge(&self, entry: usize, plane: SteeringPlane) -> Option<FlockUrge> {
+        let width = Self::width(plane);
+        let n = self.numbers.get(entry * width..(entry + 1) * width)?;
+        let weight = n[0];
+        let flat = |n: &[f32]| plane.from_grid(Vec3::new(n[0], n[1], 0.0));
+        (weight != SILENT).then(|| {
+            if width == Self::PLANAR {
+                FlockUrge {
+                    separation: flat(&n[1..3]),
+                    steady: flat(&n[3..5]),
+                    paced: flat(&n[5..7]),
+                    weight,
+                }
+            } else {
+                let full = Vec3::from_slice;
+                FlockUrge {
+                    separation: full(&n[1..4]),
+                    steady: full(&n[4..7]),
+                    paced: full(&n[7..10]),
+                    weight,
+                }
+            }
         })
+    }
+}
+
+#[inline]
+fn write(numbers: &mut [f32], urge: &FlockUrge) {
+    let FlockUrge { separation: s, steady: a, paced: b, weight } = *urge;
+    if numbers.len() == FlockAnswers::PLANAR {
+        numbers[..7].copy_from_slice(&[weight, s.x, s.y, a.x, a.y, b.x, b.y]);
+    } else {
+        numbers[..10].copy_from_slice(&[weight, s.x, s.y, s.z, a.x, a.y, a.z, b.x, b.y, b.z]);
     }
 }
 

@@ -24,6 +24,7 @@ pub use brake::Brake;
 pub use evade::{Evade, evade};
 pub use flee::{Flee, flee, panic_fade};
 pub use flock::{FlockLaw, FlockMember, SeparationMode};
+pub(crate) use flock_sums::{Question, Questions};
 pub use obstacle_feeler::{FeelerMode, FeelerState, ObstacleFeeler};
 pub use offset_pursue::{OffsetPursue, OffsetPursueState};
 pub use path_follow::PathFollow;

@@ -57,6 +57,7 @@ fn item(cell_size: f32, wide: bool) -> impl Strategy<Value = Item> {
             key,
             radius,
             tag: 0,
+            mark: key ^ 5,
         },
     )
 }
@@ -190,6 +191,7 @@ proptest! {
                     key: grid.keys()[index],
                     radius: grid.radii()[index],
                     tag: grid.tags()[index],
+                    mark: grid.marks()[index],
                 };
                 prop_assert_eq!(entry, *item);
                 prop_assert_eq!(entry.position.to_array().map(f32::to_bits), item.position.to_array().map(f32::to_bits));
