@@ -144,7 +144,7 @@ pub struct SteeringGoal {
 /// clears them.
 ///
 /// Any system in [`SteeringSystems::Steer`](crate::SteeringSystems::Steer) or `Avoid` may write here, the game's own like
-/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 4 contributions
+/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 3 contributions
 /// need no heap, and an accumulator that has held more keeps its memory.
 ///
 /// ```
@@ -172,7 +172,7 @@ pub struct SteeringAccumulator {
 }
 
 /// Contributions that fit into an accumulator without heap memory; one that has held more keeps its memory.
-pub const INLINE_CONTRIBUTIONS: usize = 4;
+pub const INLINE_CONTRIBUTIONS: usize = 3;
 
 impl SteeringAccumulator {
     /// Adds a desired velocity in units/s.

@@ -154,7 +154,7 @@ impl AgentView {
     /// The view of an agent; values that make no sense become harmless.
     #[must_use]
     pub fn new(agent: &SteeringAgent, position: Vec3, velocity: Vec3, plane: SteeringPlane, dt: f32) -> Self {
-        let safe = |x: f32| if x.is_finite() && x > 0.0 { x } else { 0.0 };
+        let safe = |x: f32| if x > 0.0 && x <= f32::MAX { x } else { 0.0 };
         let velocity = plane.project(velocity);
         Self {
             position: plane.project(position),

@@ -135,9 +135,14 @@ impl<'w, T: PartialEq> Tracked<'w, T> {
     #[inline]
     pub(crate) fn set_if_neq(&mut self, n: usize, value: T) {
         if self.values[n] != value {
-            self.values[n] = value;
-            self.changed[n] = self.now;
+            self.set(n, value);
         }
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, n: usize, value: T) {
+        self.values[n] = value;
+        self.changed[n] = self.now;
     }
 
     fn cut(&mut self, len: usize) -> Self {

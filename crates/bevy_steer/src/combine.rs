@@ -35,12 +35,12 @@ const SILENT_SQUARED: f32 = 1e-4;
 #[must_use]
 pub fn truncate(v: Vec3, max: f32) -> Vec3 {
     let squared = v.length_squared();
-    if !squared.is_finite() {
-        truncate_huge(v, max)
-    } else if squared <= max * max {
+    if squared <= max * max && squared.is_finite() {
         v
-    } else {
+    } else if squared.is_finite() {
         v * (max / squared.sqrt())
+    } else {
+        truncate_huge(v, max)
     }
 }
 
@@ -101,6 +101,7 @@ pub fn intention(contributions: &[Contribution], view: &AgentView) -> Vec3 {
 }
 
 /// The force of sorted `contributions` on the agent seen in `view`, in its plane and at most `max_force` long.
+#[inline]
 #[must_use]
 pub fn combine(mode: SteeringCombine, contributions: &[Contribution], view: &AgentView) -> Vec3 {
     let skip_idle = skips_idle(contributions);
@@ -138,15 +139,15 @@ pub fn combine(mode: SteeringCombine, contributions: &[Contribution], view: &Age
             }
             SteeringCombine::Budget => {
                 let left = (view.max_force - spent).max(0.0);
-                let squared = sum.length_squared();
-                // The usual end: this level uses up what is left.
-                if squared.is_finite() && squared >= left * left {
-                    total += if squared > 0.0 { sum * (left / squared.sqrt()) } else { sum };
-                    break;
-                }
                 let applied = truncate(sum, left);
                 total += applied;
-                spent += applied.length();
+                // The last level may leave what it likes.
+                if !rest.is_empty() {
+                    spent += applied.length();
+                    if spent >= view.max_force {
+                        break;
+                    }
+                }
             }
         }
     }

@@ -87,10 +87,11 @@ impl GatheredContiguousItem<'_, '_> {
                 let member = &flock[at];
                 key = flock_key(group);
                 if there {
-                    found.reaches.count(member.reach());
+                    let (place, reach) = questions.ask(member, own_plane);
+                    found.reaches.count(reach);
                     // Held contributions serve for another tick.
                     if !(self.every && self.accumulator[at].is_held()) {
-                        mark = (number * BATCH + questions.ask(member, own_plane)) as u32 + 1;
+                        mark = (number * BATCH + place) as u32 + 1;
                     }
                 }
             }

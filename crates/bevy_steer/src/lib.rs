@@ -56,6 +56,7 @@ mod hash;
 mod integrate;
 #[cfg(feature = "interpolation")]
 mod interpolation;
+mod lanes;
 mod metrics;
 mod neighbors;
 mod obstacle;

@@ -9,7 +9,7 @@ use bevy::{
 use crate::{
     accumulator::{Contribution, SteeringAccumulator},
     agent::{SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
-    behavior::{Fault, SteeringBehaviors, check_faults},
+    behavior::{Fault, SteeringBehaviors, check_faults, warn_of_changed},
     behaviors,
     combine::SteeringCombine,
     events::{EventQueue, send_events},
@@ -160,14 +160,8 @@ impl Plugin for SteeringCorePlugin {
 fn warn_component<C: Component>(
     name: &'static str,
     fault: fn(&C) -> Option<Fault>,
-) -> impl FnMut(Res<SteeringWarnings>, Query<(Entity, &C), Changed<C>>) {
-    move |warnings, changed| {
-        for (entity, component) in &changed {
-            if let Some(Fault { field, value, consequence }) = fault(component) {
-                warnings.warn(entity, name, field, &value, consequence);
-            }
-        }
-    }
+) -> impl FnMut(Res<SteeringWarnings>, Query<(Entity, Ref<C>)>) {
+    move |warnings, all| warn_of_changed(&warnings, &all, name, fault)
 }
 
 /// Rebuilds [`NeighborGrid`] each tick.

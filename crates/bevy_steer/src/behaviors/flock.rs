@@ -1,21 +1,21 @@
 //! Flocking: separation, alignment and cohesion among the members of one group.
 
 use bevy::{
-    ecs::{entity::Entities, query::QueryData},
+    ecs::{change_detection::ContiguousMut, entity::Entities, query::QueryData},
     prelude::*,
-    utils::Parallel,
 };
 use bevy_steer_grid::Runner;
 
-use super::flock_sums::{FlockAnswers, FlockUrge, Scratch};
+use super::flock_sums::{FlockAnswers, FlockUrge, Packed, mark};
 use crate::{
     accumulator::{BehaviorId, SteeringAccumulator},
     agent::{AgentView, SteeringAgent, SteeringVelocity},
     behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steering, SteeringBehavior, check},
-    combine::truncate,
+    lanes::{LANES, Vectors},
     parallel::BATCH,
     plane::SteeringPlane,
     priority::SteeringPriority,
+    rows::TableRows,
 };
 
 /// Share of `max_speed` at which a flock travels.
@@ -154,79 +154,147 @@ impl SteeringBehavior for FlockMember {
     }
 }
 
-/// Writes what a member is after to its accumulator: a push for separation, and for the rest one desired velocity, the
-/// weighted mean of what alignment, cohesion and cruise desire.
-fn write(accumulator: &mut SteeringAccumulator, member: &FlockMember, view: &AgentView, urge: &FlockUrge) {
+/// Writes what some members are after to their accumulators: a push for separation, and for the rest one desired velocity,
+/// the weighted mean of what alignment, cohesion and cruise desire. Step by step for all of them, so that the arithmetic of
+/// several runs side by side.
+fn write(
+    accumulators: &mut [SteeringAccumulator],
+    members: &[Option<(&FlockMember, AgentView, FlockUrge)>; LANES],
+) {
     const ID: BehaviorId = FlockMember::ID;
-    let (weight, priority) = (member.weight, member.priority);
-    if urge.separation != Vec3::ZERO {
-        let push = truncate(urge.separation / view.relaxation(), view.max_force);
-        accumulator.push(ID, push, weight * check::or_zero(member.separation_weight), priority);
+    let (mut separation, mut steady, mut paced, mut velocity) =
+        (Vectors::ZERO, Vectors::ZERO, Vectors::ZERO, Vectors::ZERO);
+    let (mut softness, mut max_force) = ([0.0; LANES], [0.0; LANES]);
+    let (mut cruise, mut total, mut max_speed) = ([0.0; LANES], [1.0; LANES], [0.0; LANES]);
+    for (lane, member) in members.iter().enumerate() {
+        if let Some((member, view, urge)) = member {
+            separation.set(lane, urge.separation);
+            steady.set(lane, urge.steady);
+            paced.set(lane, urge.paced);
+            velocity.set(lane, view.velocity);
+            (softness[lane], max_force[lane]) = (view.relaxation(), view.max_force);
+            let wish = match member.law {
+                FlockLaw::Smooth => check::or_zero(member.cruise_weight),
+                FlockLaw::Classic => 0.0,
+            };
+            (cruise[lane], total[lane], max_speed[lane]) = (wish, urge.weight + wish, view.max_speed);
+        }
     }
-    let cruise = match member.law {
-        FlockLaw::Smooth => check::or_zero(member.cruise_weight),
-        FlockLaw::Classic => 0.0,
-    };
-    let total = urge.weight + cruise;
-    if total > 0.0 {
-        let paced = urge.paced + view.heading() * (CRUISE * cruise);
-        let desired = (urge.steady + paced * view.max_speed) / total;
-        accumulator.desire(ID, desired, weight * total, priority);
+
+    let push = separation.over(&softness).truncated(&max_force);
+    let squared = velocity.length_squared();
+    let ahead = core::array::from_fn(|lane| CRUISE * cruise[lane] / squared[lane].sqrt());
+    let travels: [bool; LANES] = core::array::from_fn(|lane| squared[lane] > 1e-8);
+    let mut pace = paced.plus(&velocity, &ahead);
+    for lane in 0..LANES {
+        // Who hardly moves has no heading of his own.
+        if !travels[lane] {
+            pace.set(lane, paced.get(lane) + Vec3::X * (CRUISE * cruise[lane]));
+        }
+    }
+    let desired = steady.plus(&pace, &max_speed).over(&total);
+
+    for (lane, (accumulator, member)) in accumulators.iter_mut().zip(members).enumerate() {
+        if let Some((member, ..)) = member {
+            let (weight, priority) = (member.weight, member.priority);
+            let push = push.get(lane);
+            if push != Vec3::ZERO {
+                accumulator.push(ID, push, weight * check::or_zero(member.separation_weight), priority);
+            }
+            if total[lane] > 0.0 {
+                accumulator.desire(ID, desired.get(lane), weight * total[lane], priority);
+            }
+        }
     }
 }
 
-/// What flocking reads and writes.
+/// What flocking reads and writes. What a member asked is known by now, so the component itself is not looked at again.
 #[derive(QueryData)]
 #[query_data(mutable, contiguous(mutable))]
 pub(crate) struct Member {
     entity: Entity,
     agent: &'static SteeringAgent,
     velocity: &'static SteeringVelocity,
-    member: &'static FlockMember,
     plane: Option<&'static SteeringPlane>,
     accumulator: &'static mut SteeringAccumulator,
 }
 
-/// Agents whose answers are fetched in one go, so that the fetches overlap.
-const FETCH: usize = 16;
-
 pub(crate) fn steer(
     steering: Steering,
     entities: &Entities,
-    scratch: Local<Parallel<Scratch>>,
-    mut answers: Local<[FlockAnswers; 3]>,
-    mut agents: Query<Member>,
+    mut answers: Local<FlockAnswers>,
+    mut agents: Query<Member, With<FlockMember>>,
 ) {
-    let (grid, pool, dt) = (steering.grid(), steering.pool(), steering.dt());
-    for (plane, answers) in SteeringPlane::ALL.into_iter().zip(&mut *answers) {
-        answers.answer(&pool, grid, plane, &scratch);
-    }
-    let (rows, answers) = (grid.rows(entities), &*answers);
-    for mut table in agents.contiguous_iter_mut().into_iter().flatten() {
-        let rows = rows.of(table.entity);
-        // Every tick changes every accumulator: telling of it would be noise.
-        let accumulators = table.accumulator.bypass_change_detection();
-        let (agent, velocity, member) = (table.agent, table.velocity, table.member);
-        let plane = |at: usize| table.plane.map_or(steering.default_plane(), |planes| planes[at]);
-        let urge = |at: usize| {
-            let entry = grid.cells(plane(at))?.entry_of(rows.row(at)?)?;
-            answers[plane(at).index()].urge(entry, plane(at))
+    let (grid, pool) = (steering.grid(), steering.pool());
+    answers.answer(&pool, grid);
+    let rows = grid.rows(entities);
+    for table in agents.contiguous_iter_mut().into_iter().flatten() {
+        let mut members = Members {
+            steering: &steering,
+            rows: rows.of(table.entity),
+            agent: table.agent,
+            velocity: table.velocity,
+            own_plane: table.plane,
+            plane: steering.default_plane(),
         };
-        pool.run(accumulators.chunks_mut(BATCH).enumerate(), |(batch, accumulators)| {
-            for (some, accumulators) in accumulators.chunks_mut(FETCH).enumerate() {
-                let first = batch * BATCH + some * FETCH;
-                let mut urges = [None; FETCH];
-                for (at, urge_of) in (first..).zip(&mut urges[..accumulators.len()]) {
-                    *urge_of = urge(at);
-                }
-                for ((at, accumulator), urge) in (first..).zip(accumulators).zip(&urges) {
-                    if let Some(urge) = urge {
-                        let view = AgentView::new(&agent[at], Vec3::ZERO, velocity[at].0, plane(at), dt);
-                        write(accumulator, &member[at], &view, urge);
-                    }
+        // Every tick changes every accumulator: telling of it would be noise.
+        let accumulators = ContiguousMut::bypass_change_detection_split(table.accumulator).0;
+        // Once for each plane that the table's agents may be in.
+        let planes = if table.plane.is_some() { &SteeringPlane::ALL[..] } else { &[members.plane] };
+        for &plane in planes {
+            members.plane = plane;
+            pool.run(accumulators.chunks_mut(BATCH).enumerate(), |(batch, accumulators)| match plane {
+                SteeringPlane::Space => members.take(batch, accumulators, answers.spatial()),
+                _ => members.take(batch, accumulators, answers.planar(plane)),
+            });
+        }
+    }
+}
+
+/// The members in one table, as far as they are in one plane.
+struct Members<'a, 'w> {
+    steering: &'a Steering<'w>,
+    rows: TableRows<'a>,
+    agent: &'a [SteeringAgent],
+    velocity: &'a [SteeringVelocity],
+    own_plane: Option<&'a [SteeringPlane]>,
+    plane: SteeringPlane,
+}
+
+impl Members<'_, '_> {
+    /// Brings the answers to a batch of accumulators.
+    fn take<const N: usize>(
+        &self,
+        batch: usize,
+        accumulators: &mut [SteeringAccumulator],
+        answers: &[Packed<N>],
+    ) {
+        let (plane, dt, grid) = (self.plane, self.steering.dt(), self.steering.grid());
+        let Some(cells) = grid.cells(plane) else { return };
+        for (some, accumulators) in accumulators.chunks_mut(LANES).enumerate() {
+            let first = batch * BATCH + some * LANES;
+            // In three steps, each a short loop, so that many fetches are under way at the same time.
+            let mut entries = [usize::MAX; LANES];
+            for (at, entry) in (first..).zip(&mut entries[..accumulators.len()]) {
+                if self.own_plane.is_none_or(|planes| planes[at] == plane) {
+                    let place = self.rows.row(at).and_then(|row| cells.entry_of(row));
+                    *entry = place.unwrap_or(usize::MAX);
                 }
             }
-        });
+            let mut fetched = [[0.0; N]; LANES];
+            for (answer, &entry) in fetched.iter_mut().zip(&entries) {
+                *answer = answers.get(entry).copied().unwrap_or([0.0; N]);
+            }
+            let mut members = [None; LANES];
+            for ((at, member), answer) in (first..).zip(&mut members[..accumulators.len()]).zip(&fetched) {
+                if let Some(question) = grid.question(mark(answer)) {
+                    let velocity = self.velocity[at].0;
+                    let view = AgentView::new(&self.agent[at], Vec3::ZERO, velocity, plane, dt);
+                    *member = Some((&question.member, view, FlockUrge::unpack(answer, plane)));
+                }
+            }
+            write(accumulators, &members);
+        }
     }
 }
 

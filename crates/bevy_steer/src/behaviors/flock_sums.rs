@@ -33,13 +33,15 @@ pub(crate) struct FlockUrge {
 /// A question that several members have in common, and what to make of the answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Question {
-    member: FlockMember,
+    pub(crate) member: FlockMember,
     plane: SteeringPlane,
     query: FlockQuery,
     alignment: Rule,
     cohesion: Rule,
     /// What the offset to the centre is multiplied by, beside `max_speed`.
     pace: f32,
+    /// The largest radius.
+    reach: f32,
 }
 
 /// Weight and reach of alignment or cohesion.
@@ -47,7 +49,7 @@ pub(crate) struct Question {
 struct Rule {
     weight: f32,
     radius: f32,
-    /// 1 / (stretch over which a flockmate fades in); infinite without fading.
+    /// 1 / (stretch over which a flockmate fades in); 0 for a hard radius.
     steepness: f32,
 }
 
@@ -56,7 +58,7 @@ impl Rule {
         let (weight, radius) = (check::or_zero(weight), check::or_zero(radius));
         let steepness = match law {
             FlockLaw::Smooth => 1.0 / (FlockQuery::FADE * radius),
-            FlockLaw::Classic => f32::INFINITY,
+            FlockLaw::Classic => 0.0,
         };
         Self { weight, radius, steepness }
     }
@@ -64,10 +66,10 @@ impl Rule {
     /// The weight, by the fade of the nearest flockmate, which is the largest one.
     #[inline]
     fn at(&self, nearest: f32) -> f32 {
-        let inside = self.radius - nearest;
-        let x = if inside > 0.0 { (inside * self.steepness).min(1.0) } else { 0.0 };
-        // Just on a hard radius counts.
-        let x = if inside == 0.0 && self.steepness.is_infinite() { 1.0 } else { x };
+        if self.steepness == 0.0 {
+            return if nearest <= self.radius { self.weight } else { 0.0 };
+        }
+        let x = ((self.radius - nearest) * self.steepness).clamp(0.0, 1.0);
         self.weight * (x * x * (3.0 - 2.0 * x))
     }
 }
@@ -94,6 +96,7 @@ impl Question {
             alignment: Rule::new(member.alignment_weight, member.alignment_radius, law),
             cohesion: Rule::new(member.cohesion_weight, member.cohesion_radius, law),
             pace: 1.0 / member.cohesion_radius,
+            reach: member.reach(),
         }
     }
 
@@ -143,9 +146,9 @@ impl Questions {
         self.different.get(place)
     }
 
-    /// Enters what one agent asks; answers its place among the questions of this batch.
+    /// Enters what one agent asks; answers its place among the questions of this batch, and how far it looks.
     #[inline]
-    pub(crate) fn ask(&mut self, member: &FlockMember, plane: SteeringPlane) -> usize {
+    pub(crate) fn ask(&mut self, member: &FlockMember, plane: SteeringPlane) -> (usize, f32) {
         let same = |q: &Question| q.plane == plane && q.member == *member;
         if !self.different.get(self.last).is_some_and(same) {
             // A few kinds of agents side by side; agents that all differ are not searched for.
@@ -155,15 +158,8 @@ impl Questions {
                 self.different.push(Question::new(member, plane));
             }
         }
-        self.last
+        (self.last, self.different[self.last].reach)
     }
-}
-
-/// The answers of one plane's grid; kept from tick to tick for their memory.
-#[derive(Default)]
-pub(crate) struct FlockAnswers {
-    /// [`WIDTH`](Self::WIDTH) numbers for each entry: a line of cache holds two.
-    numbers: Vec<f32>,
 }
 
 #[derive(Default)]
@@ -172,88 +168,108 @@ pub(crate) struct Scratch {
     nearest: Vec<Neighbor>,
 }
 
-/// The weight of who did not ask.
-const SILENT: f32 = -1.0;
+/// An answer as it is kept: what a member is after, and the mark of its question, 0 for who did not ask. In a plane two of
+/// them fill a line of cache.
+pub(crate) type Packed<const N: usize> = [f32; N];
+/// Length of an answer in a plane.
+pub(crate) const PLANAR: usize = 8;
+/// Length of an answer in space.
+pub(crate) const SPATIAL: usize = 11;
 
-impl FlockAnswers {
-    const PLANAR: usize = 8;
-    const SPATIAL: usize = 12;
-
-    fn width(plane: SteeringPlane) -> usize {
-        if plane == SteeringPlane::Space { Self::SPATIAL } else { Self::PLANAR }
-    }
-
-    /// Answers all questions of the grid of `plane`.
-    pub(crate) fn answer(
-        &mut self,
-        pool: &ComputeRunner,
-        neighbors: &NeighborGrid,
-        plane: SteeringPlane,
-        scratch: &Parallel<Scratch>,
-    ) {
-        let Some(grid) = neighbors.cells(plane) else { return };
-        let width = Self::width(plane);
-        self.numbers.resize(grid.len() * width, 0.0);
-        let marks = grid.marks();
-        let question = |entry: usize| neighbors.question(marks[entry]).filter(|q| q.plane == plane);
-        pool.run(self.numbers.chunks_mut(STRETCH * width).enumerate(), |(stretch, numbers)| {
-            let first = stretch * STRETCH;
-            let Scratch { kernel, nearest } = &mut *scratch.borrow_local_mut();
-            numbers.chunks_exact_mut(width).for_each(|numbers| numbers[0] = SILENT);
-            grid.for_each_flock_sums(
-                first..first + numbers.len() / width,
-                kernel,
-                |entry| question(entry).map(|q| &q.query),
-                |entry, sums| {
-                    if let Some(question) = question(entry) {
-                        let mut sums = *sums;
-                        if sums.coincident {
-                            sums.separation += part(grid, plane, entry, &question.query, nearest);
-                        }
-                        let numbers = &mut numbers[(entry - first) * width..][..width];
-                        write(numbers, &question.urge(&sums));
-                    }
-                },
-            );
-        });
-    }
-
-    /// What an entry of the grid of `plane` is after, in that plane; `None` if it did not ask.
+impl FlockUrge {
     #[inline]
-    pub(crate) fn urge(&self, entry: usize, plane: SteeringPlane) -> Option<FlockUrge> {
-        let width = Self::width(plane);
-        let n = self.numbers.get(entry * width..(entry + 1) * width)?;
-        let weight = n[0];
-        let flat = |n: &[f32]| plane.from_grid(Vec3::new(n[0], n[1], 0.0));
-        (weight != SILENT).then(|| {
-            if width == Self::PLANAR {
-                FlockUrge {
-                    separation: flat(&n[1..3]),
-                    steady: flat(&n[3..5]),
-                    paced: flat(&n[5..7]),
-                    weight,
-                }
-            } else {
-                let full = Vec3::from_slice;
-                FlockUrge {
-                    separation: full(&n[1..4]),
-                    steady: full(&n[4..7]),
-                    paced: full(&n[7..10]),
-                    weight,
-                }
-            }
-        })
+    fn pack<const N: usize>(&self, mark: u32) -> Packed<N> {
+        let Self { separation: s, steady: a, paced: b, weight } = *self;
+        let mark = f32::from_bits(mark);
+        let mut packed = [0.0; N];
+        if N == PLANAR {
+            packed.copy_from_slice(&[mark, weight, s.x, s.y, a.x, a.y, b.x, b.y]);
+        } else {
+            packed.copy_from_slice(&[mark, weight, s.x, s.y, s.z, a.x, a.y, a.z, b.x, b.y, b.z]);
+        }
+        packed
+    }
+
+    /// What an answer says, in its plane.
+    #[inline]
+    pub(crate) fn unpack<const N: usize>(packed: &Packed<N>, plane: SteeringPlane) -> Self {
+        let at = |n: usize| match (N == PLANAR, plane) {
+            (true, SteeringPlane::Xz) => Vec3::new(packed[2 * n], 0.0, packed[2 * n + 1]),
+            (true, _) => Vec3::new(packed[2 * n], packed[2 * n + 1], 0.0),
+            (false, _) => Vec3::new(packed[3 * n - 1], packed[3 * n], packed[3 * n + 1]),
+        };
+        Self { separation: at(1), steady: at(2), paced: at(3), weight: packed[1] }
     }
 }
 
+/// The mark of the question that an answer is to.
 #[inline]
-fn write(numbers: &mut [f32], urge: &FlockUrge) {
-    let FlockUrge { separation: s, steady: a, paced: b, weight } = *urge;
-    if numbers.len() == FlockAnswers::PLANAR {
-        numbers[..7].copy_from_slice(&[weight, s.x, s.y, a.x, a.y, b.x, b.y]);
-    } else {
-        numbers[..10].copy_from_slice(&[weight, s.x, s.y, s.z, a.x, a.y, a.z, b.x, b.y, b.z]);
+pub(crate) fn mark<const N: usize>(packed: &Packed<N>) -> u32 {
+    packed[0].to_bits()
+}
+
+/// All answers, in grid order; kept from tick to tick for their memory.
+#[derive(Default)]
+pub(crate) struct FlockAnswers {
+    planar: [Vec<Packed<PLANAR>>; 2],
+    spatial: Vec<Packed<SPATIAL>>,
+    scratch: Parallel<Scratch>,
+}
+
+impl FlockAnswers {
+    /// Answers all questions.
+    pub(crate) fn answer(&mut self, pool: &ComputeRunner, neighbors: &NeighborGrid) {
+        let Self { planar: [xy, xz], spatial, scratch } = self;
+        answer(pool, neighbors, SteeringPlane::Xy, xy, scratch);
+        answer(pool, neighbors, SteeringPlane::Xz, xz, scratch);
+        answer(pool, neighbors, SteeringPlane::Space, spatial, scratch);
     }
+
+    /// The answers in a plane; none in space.
+    pub(crate) fn planar(&self, plane: SteeringPlane) -> &[Packed<PLANAR>] {
+        self.planar.get(plane.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The answers in space.
+    pub(crate) fn spatial(&self) -> &[Packed<SPATIAL>] {
+        &self.spatial
+    }
+}
+
+/// Answers the questions of one plane's grid.
+fn answer<const N: usize>(
+    pool: &ComputeRunner,
+    neighbors: &NeighborGrid,
+    plane: SteeringPlane,
+    answers: &mut Vec<Packed<N>>,
+    scratch: &Parallel<Scratch>,
+) {
+    let grid = neighbors.cells(plane);
+    answers.resize(grid.map_or(0, Grid::len), [0.0; N]);
+    let Some(grid) = grid else { return };
+    let marks = grid.marks();
+    let question = |entry: usize| neighbors.question(marks[entry]).filter(|q| q.plane == plane);
+    pool.run(answers.chunks_mut(STRETCH).enumerate(), |(stretch, answers)| {
+        let first = stretch * STRETCH;
+        let Scratch { kernel, nearest } = &mut *scratch.borrow_local_mut();
+        answers.iter_mut().for_each(|answer| answer[0] = 0.0);
+        grid.for_each_flock_sums(
+            first..first + answers.len(),
+            kernel,
+            |entry| question(entry).map(|q| &q.query),
+            |entry, sums| {
+                if let Some(question) = question(entry) {
+                    let mut urge = question.urge(sums);
+                    if sums.coincident {
+                        let mut sums = *sums;
+                        sums.separation += part(grid, plane, entry, &question.query, nearest);
+                        urge = question.urge(&sums);
+                    }
+                    answers[entry - first] = urge.pack(marks[entry]);
+                }
+            },
+        );
+    });
 }
 
 /// The push on an entry from flockmates on the same spot, in grid coordinates: the numbers of the two decide the direction.
