@@ -507,6 +507,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pile_on_one_point_bursts() {
+        for count in [3, 300] {
+            let mut sim = Sim::new(60.0);
+            let pile: Vec<Entity> = (0..count).map(|_| sim.agent(Vec3::ONE, only(2.5, 0.0, 0.0))).collect();
+            sim.seconds(2.0);
+            let moved = |&agent: &&Entity| sim.position(*agent).truncate().distance(Vec2::ONE) > 0.1;
+            assert_eq!(pile.iter().filter(moved).count(), count, "all of {count} leave the spot");
+            let center = pile.iter().map(|&agent| sim.position(agent)).sum::<Vec3>() / count as f32;
+            let spread =
+                pile.iter().map(|&agent| sim.position(agent).distance(center)).sum::<f32>() / count as f32;
+            assert!(center.truncate().distance(Vec2::ONE) < 0.3 * spread, "to all sides: {center}, {spread}");
+        }
+    }
+
+    #[test]
     fn case_45_a_despawned_neighbour_is_gone_from_the_next_tick() {
         let mut sim = Sim::new(60.0);
         let stays = sim.moving(Vec3::ZERO, Vec3::X, only(2.5, 1.0, 0.5));

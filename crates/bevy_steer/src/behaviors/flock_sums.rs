@@ -272,6 +272,9 @@ fn answer<const N: usize>(
     });
 }
 
+/// Flockmates on one spot of whom all are looked at.
+const PILE: usize = 64;
+
 /// The push on an entry from flockmates on the same spot, in grid coordinates: the numbers of the two decide the direction.
 #[cold]
 fn part(
@@ -304,11 +307,31 @@ fn part(
         grid.k_nearest(center, most as usize, reach, wanted, nearest);
         nearest.iter().for_each(|n| add(n.index, n.offset, n.distance_squared));
     } else {
+        let mut count = 0;
         grid.for_each_within(center, reach, |index, offset, squared| {
             if seen(index, offset, squared) {
-                add(index, offset, squared);
+                count += 1;
+                if count <= PILE {
+                    add(index, offset, squared);
+                }
             }
         });
+        if count > PILE {
+            // A pile. Its pushes are far above any limit, so those of some decide as well as those of all: of the ones next
+            // in grid order on both sides, for those see each other.
+            push = Vec3::ZERO;
+            let mut add = |index: usize| {
+                let offset = grid.position(index) - center;
+                let squared = offset.length_squared();
+                if squared <= reach * reach && seen(index, offset, squared) {
+                    let offset = plane.from_grid(offset);
+                    let other = SteeringId(grid.ids()[index]);
+                    push += push_from(offset, squared, radius, plane, me, other);
+                }
+            };
+            (entry.saturating_sub(PILE / 2)..entry).for_each(&mut add);
+            (entry + 1..grid.len().min(entry + 1 + PILE / 2)).for_each(&mut add);
+        }
     }
     plane.to_grid(push)
 }
