@@ -144,7 +144,7 @@ pub struct SteeringGoal {
 /// clears them.
 ///
 /// Any system in [`SteeringSystems::Steer`](crate::SteeringSystems::Steer) or `Avoid` may write here, the game's own like
-/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 3 contributions
+/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 4 contributions
 /// need no heap, and an accumulator that has held more keeps its memory.
 ///
 /// ```
@@ -172,7 +172,10 @@ pub struct SteeringAccumulator {
 }
 
 /// Contributions that fit into an accumulator without heap memory; one that has held more keeps its memory.
-pub const INLINE_CONTRIBUTIONS: usize = 3;
+pub const INLINE_CONTRIBUTIONS: usize = 4;
+
+/// Desires that can be looked at together without heap memory.
+const MOST_DESIRES: usize = 16;
 
 impl SteeringAccumulator {
     /// Adds a desired velocity in units/s.
@@ -256,10 +259,7 @@ impl SteeringAccumulator {
 
     /// What desires a velocity, from level `from` on, sorted. Pushes are left out: avoidance of equal rank may or may not
     /// have written its own yet.
-    pub(crate) fn sorted_desires(
-        &self,
-        from: SteeringPriority,
-    ) -> SmallVec<[Contribution; INLINE_CONTRIBUTIONS]> {
+    pub(crate) fn sorted_desires(&self, from: SteeringPriority) -> SmallVec<[Contribution; MOST_DESIRES]> {
         let wanted = |c: &&Contribution| c.kind() != ContributionKind::Push && c.priority() >= from;
         let mut desires: SmallVec<_> = self.contributions.iter().filter(wanted).copied().collect();
         desires.sort_unstable_by(Contribution::order);

@@ -72,9 +72,9 @@ pub struct Neighbor {
     pub velocity: Vec3,
     /// Radius of its disc or ball.
     pub radius: f32,
-    /// Its [`SteeringGroup`].
+    /// Its [`SteeringGroup`](crate::SteeringGroup).
     pub group: u32,
-    /// Whether it has a [`FlockMember`].
+    /// Whether it has a [`FlockMember`](crate::FlockMember).
     pub in_flock: bool,
     /// The target of its [`Arrive`](crate::Arrive) as a number, 0 without one.
     pub(crate) arrive_key: u32,

@@ -31,10 +31,13 @@ impl Runner for ComputeRunner {
         self.threads
     }
 
-    fn run<J: Send>(&self, jobs: impl Iterator<Item = J> + Send, job: impl Fn(J) + Sync) {
+    fn run<J: Send>(&self, mut jobs: impl Iterator<Item = J> + Send, job: impl Fn(J) + Sync) {
         match ComputeTaskPool::try_get() {
             Some(pool) if self.threads > 1 => {
-                let jobs = Mutex::new(jobs);
+                // One job is not worth waking anybody.
+                let Some(first) = jobs.next() else { return };
+                let Some(second) = jobs.next() else { return job(first) };
+                let jobs = Mutex::new([first, second].into_iter().chain(jobs));
                 // Each thread fetches jobs as it comes to them, so that no thread waits while there is work.
                 let work = || {
                     loop {

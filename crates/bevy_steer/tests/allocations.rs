@@ -52,7 +52,6 @@ fn no_heap_in_the_tick_once_buffers_have_grown() {
 }
 
 #[test]
-#[ignore = "a feeler copies the desires of its agent, on the heap where there are more than 4"]
 fn a_feeler_among_many_goals_needs_no_heap() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut sim = everything(1000, 1);

@@ -233,6 +233,7 @@ impl<S: Simd> Asked<'_, S> {
             return;
         }
         let enough = 4 * most.min(1 << 30) + 64;
+        found.reserve(enough.min(1 << 12) + LANES);
         let mut limit = f32x8::splat(self.simd, f32::MAX);
         for block in 0..self.vicinity.blocks() {
             let at = block * LANES;

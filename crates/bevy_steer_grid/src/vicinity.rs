@@ -90,7 +90,8 @@ impl Vicinity {
 
     #[cold]
     fn grow<const D: usize>(&mut self, len: usize) {
-        let len = (2 * len).next_multiple_of(LANES) + 2 * LANES;
+        // Room for most worlds at once, so that a cell that fills up seldom asks for more.
+        let len = (2 * len).max(1024).next_multiple_of(LANES) + 2 * LANES;
         for column in self.position.iter_mut().chain(&mut self.velocity) {
             column.resize(len, 0.0);
         }

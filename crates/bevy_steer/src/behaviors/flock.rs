@@ -22,7 +22,7 @@ use crate::{
 const CRUISE: f32 = 0.8;
 
 /// A member of a flock: keeps distance from flockmates, matches their velocity and stays with them. Flockmates are the
-/// agents with a `FlockMember` and the same [`SteeringGroup`]. Each rule looks within its own radius and averages over
+/// agents with a `FlockMember` and the same [`SteeringGroup`](crate::SteeringGroup). Each rule looks within its own radius and averages over
 /// its own neighbours. [`FlockLaw`] says how.
 ///
 /// Source: C. Reynolds, *Flocks, Herds, and Schools: A Distributed Behavioral Model*, 1987.
