@@ -2,6 +2,8 @@
 //!
 //! A binary of its own, because the pool is made once in a process.
 
+#![cfg(feature = "multi_threaded")]
+
 mod everything;
 
 use std::alloc::System;
