@@ -369,9 +369,8 @@ impl Steering<'_> {
         &self.warnings
     }
 
-    /// The plane of agents without one of their own.
-    pub(crate) fn default_plane(&self) -> SteeringPlane {
-        self.defaults.plane
+    pub(crate) fn defaults(&self) -> &SteeringDefaults {
+        &self.defaults
     }
 
     /// Where work on all agents runs.
@@ -380,7 +379,11 @@ impl Steering<'_> {
     }
 
     pub(crate) fn send(&self, me: &SteererItem, order: u32, happening: Happening) {
-        self.events.send(me.entity, *me.id, order, happening);
+        self.tell(me.entity, *me.id, order, happening);
+    }
+
+    pub(crate) fn tell(&self, entity: Entity, id: SteeringId, order: u32, happening: Happening) {
+        self.events.send(entity, id, order, happening);
     }
 }
 

@@ -8,23 +8,20 @@ use bevy_steer_grid::Runner;
 
 use crate::{
     accumulator::{BehaviorId, SteeringAccumulator},
-    agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
+    agent::{AgentView, SteeringAgent, SteeringVelocity},
     batch::{Batch, Shared, Table},
-    behavior::SteeringBehaviors,
+    behavior::{Steering, SteeringBehaviors},
     combine::{SteeringCombine, combine, intention, skips_idle, truncate, wants_rest},
-    events::{EventQueue, Happening},
+    events::Happening,
     facing::{FaceVelocity, face_velocity, forward_axis},
     lanes::{LANES, Vectors},
-    neighbors::NeighborGrid,
-    parallel::ComputeRunner,
     plane::SteeringPlane,
     rng::SteeringId,
-    schedule::SteeringStep,
     sensing::SteerEvery,
     smoothing::SteeringSmoothing,
     stall::StallWatch,
     turn_limit::{TurnLimit, limit_turn},
-    warnings::{CONTRIBUTION, SteeringWarnings},
+    warnings::CONTRIBUTION,
 };
 
 /// What steering decided in the last tick.
@@ -83,16 +80,12 @@ pub(crate) struct Moving {
 /// What integration reads of the world.
 #[derive(SystemParam)]
 pub(crate) struct Integration<'w> {
-    step: Res<'w, SteeringStep>,
-    defaults: Res<'w, SteeringDefaults>,
+    steering: Steering<'w>,
     behaviors: Res<'w, SteeringBehaviors>,
-    grid: Res<'w, NeighborGrid>,
-    events: Res<'w, EventQueue>,
-    warnings: Res<'w, SteeringWarnings>,
 }
 
 pub(crate) fn integrate(world: Integration, mut agents: Query<Moving>) {
-    let pool = ComputeRunner::new(world.grid.agent_count(), world.defaults.parallel_from);
+    let pool = world.steering.pool();
     for table in agents.contiguous_iter_mut().into_iter().flatten() {
         let mut table = Table::new(table);
         let (shared, batches) = table.batches();
@@ -135,7 +128,7 @@ fn end_tick(world: &Integration, shared: &Shared, batch: &mut Batch, first: usiz
         *decided = agent.map(|(_, decided)| decided);
     }
 
-    let dt = [world.step.dt.max(0.0); LANES];
+    let dt = [world.steering.dt(); LANES];
     let desired = velocities.plus(&forces, &relaxation).truncated(&max_speed);
     let velocities = velocities.plus(&forces.over(&mass), &dt).truncated(&max_speed);
     let positions = positions.plus(&velocities, &dt);
@@ -154,7 +147,7 @@ fn end_tick(world: &Integration, shared: &Shared, batch: &mut Batch, first: usiz
         batch.accumulator[n].end_tick(hold);
         let stall = &mut batch.stall[n];
         if stall.end_tick(view.position, desired_velocity, view.max_speed, view.radius, view.dt) {
-            world.events.send(shared.entity[batch.first + n], id, 0, Happening::Stalled);
+            world.steering.tell(shared.entity[batch.first + n], id, 0, Happening::Stalled);
         }
     }
 }
@@ -163,7 +156,7 @@ fn end_tick(world: &Integration, shared: &Shared, batch: &mut Batch, first: usiz
 #[inline]
 fn decide(world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) -> Option<(Vec3, Decided)> {
     let at = batch.first + n;
-    let defaults = &*world.defaults;
+    let defaults = world.steering.defaults();
     let accumulator = &mut batch.accumulator[n];
     if let Some(id) = accumulator.take_rejected() {
         world.tell_rejected(shared.entity[at], id);
@@ -179,7 +172,7 @@ fn decide(world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) -> 
         world.tell_not_finite(shared.entity[at], "SteeringVelocity", "0", velocity);
     }
     let plane = shared.plane.map_or(defaults.plane, |planes| planes[at]);
-    let view = AgentView::new(&shared.agent[at], position, velocity, plane, world.step.dt);
+    let view = AgentView::new(&shared.agent[at], position, velocity, plane, world.steering.dt());
     let mode = shared.combine.map_or(defaults.combine, |modes| modes[at]);
     let goal = match shared.turn {
         Some(_) => accumulator.goal().map(|goal| plane.project(goal.position) - view.position),
@@ -263,7 +256,7 @@ impl Integration<'_> {
     fn tell_rejected(&self, entity: Entity, id: BehaviorId) {
         let name = self.behaviors.name(id).unwrap_or("an unregistered behaviour");
         let what = "value or weight not finite, or weight negative; the contribution is dropped";
-        self.warnings.warn(entity, name, CONTRIBUTION, &id, what);
+        self.steering.warnings().warn(entity, name, CONTRIBUTION, &id, what);
     }
 
     #[cold]
@@ -273,13 +266,14 @@ impl Integration<'_> {
         } else {
             "not finite; taken as 0"
         };
-        self.warnings.warn(entity, component, field, &value, what);
+        self.steering.warnings().warn(entity, component, field, &value, what);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{AgentRng, SteeringSeed, testing::*};
 
     #[test]
     fn reference_trace_of_a_constant_force() {
@@ -292,6 +286,37 @@ mod tests {
             let view = AgentView::new(&agent, position, velocity, SteeringPlane::Xy, 0.5);
             (velocity, position) = step(&view, Vec3::X * 2.0);
         }
+    }
+
+    #[test]
+    fn the_system_moves_every_agent_as_the_function_says_to_the_bit() {
+        const WIND: BehaviorId = BehaviorId::new("Wind");
+        let mut sim = Sim::new(60.0);
+        let mut rng = AgentRng::seeded(SteeringSeed(5), SteeringId(5), 5);
+        // More than fit side by side, and not a multiple of them.
+        let agents: Vec<_> = (0..53)
+            .map(|n| {
+                let agent = SteeringAgent::new(1.0 + (n % 5) as f32, 0.5 * (n % 7) as f32)
+                    .with_mass(0.3 + (n % 3) as f32);
+                let mut vector = |size: f32| Vec3::new(rng.signed(), rng.signed(), 0.0) * size;
+                let (position, velocity, wind) = (vector(50.0), vector(4.0), vector(9.0));
+                let entity = sim.moving(position, velocity, agent);
+                let mut accumulator = SteeringAccumulator::default();
+                accumulator.push(WIND, wind, 1.0, crate::SteeringPriority::GOAL);
+                sim.app.world_mut().entity_mut(entity).insert(accumulator);
+                let view = AgentView::new(&agent, position, velocity, SteeringPlane::Xy, 1.0 / 60.0);
+                (entity, view, wind)
+            })
+            .collect();
+        sim.tick();
+        let dt = sim.app.world().resource::<crate::SteeringStep>().dt;
+        let mut moved = 0;
+        for (entity, view, wind) in agents {
+            let expected = step(&AgentView { dt, ..view }, truncate(wind, view.max_force));
+            assert_eq!((sim.velocity(entity), sim.position(entity)), expected);
+            moved += usize::from(expected.1 != view.position);
+        }
+        assert_eq!(moved, 53);
     }
 
     #[test]

@@ -42,26 +42,24 @@ impl Vectors {
 
     #[inline]
     #[must_use]
-    pub(crate) fn scaled(&self, factor: &Numbers) -> Self {
-        let mut product = *self;
-        for v in &mut product.0 {
-            for lane in 0..LANES {
-                v[lane] *= factor[lane];
-            }
-        }
-        product
+    pub(crate) fn scaled(self, factor: &Numbers) -> Self {
+        self.each(factor, |v, factor| v * factor)
     }
 
     #[inline]
     #[must_use]
-    pub(crate) fn over(&self, divisor: &Numbers) -> Self {
-        let mut quotient = *self;
-        for v in &mut quotient.0 {
+    pub(crate) fn over(self, divisor: &Numbers) -> Self {
+        self.each(divisor, |v, divisor| v / divisor)
+    }
+
+    #[inline]
+    fn each(mut self, numbers: &Numbers, f: impl Fn(f32, f32) -> f32) -> Self {
+        for v in &mut self.0 {
             for lane in 0..LANES {
-                v[lane] /= divisor[lane];
+                v[lane] = f(v[lane], numbers[lane]);
             }
         }
-        quotient
+        self
     }
 
     #[inline]

@@ -79,6 +79,8 @@ impl Sim {
         let now = world.resource::<Time<Fixed>>().as_generic();
         *world.resource_mut::<Time>() = now;
         world.run_schedule(FixedMain);
+        // As at the end of a frame; what was removed would be remembered for ever.
+        world.clear_trackers();
     }
 
     /// Many fixed ticks.

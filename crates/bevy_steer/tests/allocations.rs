@@ -12,7 +12,7 @@ use std::{
 
 use bevy::prelude::*;
 use bevy_steer::*;
-use everything::{BEHAVIORS, Heard, Tally, everything, sim::Sim, tick, warm_up};
+use everything::{BEHAVIORS, Heard, Tally, everything, sim::Sim, warm_up};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -22,7 +22,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// Allocations and reallocations in so many ticks.
 fn allocations(sim: &mut Sim, ticks: usize) -> usize {
     let region = Region::new(ALLOCATOR);
-    (0..ticks).for_each(|_| tick(sim));
+    sim.ticks(ticks);
     let change = region.change();
     change.allocations + change.reallocations
 }
@@ -47,7 +47,7 @@ fn no_heap_in_the_tick_once_buffers_have_grown() {
 
     // The counter sees what a system in the tick does.
     sim.app.add_systems(FixedUpdate, || drop(black_box(Box::new(1_u8))));
-    tick(&mut sim);
+    sim.tick();
     assert!(allocations(&mut sim, 10) >= 10);
 }
 

@@ -8,7 +8,7 @@ mod everything;
 
 use std::alloc::System;
 
-use everything::{everything, tick, warm_up};
+use everything::{everything, warm_up};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -21,7 +21,7 @@ fn allocations_per_tick(agents: usize) -> f64 {
     sim.app.world_mut().resource_mut::<bevy_steer::SteeringDefaults>().parallel_from = 0;
     warm_up(&mut sim);
     let region = Region::new(ALLOCATOR);
-    (0..100).for_each(|_| tick(&mut sim));
+    sim.ticks(100);
     let change = region.change();
     (change.allocations + change.reallocations) as f64 / 100.0
 }

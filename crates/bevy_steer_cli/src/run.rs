@@ -123,6 +123,8 @@ pub fn tick(app: &mut App) {
     let now = world.resource::<Time<Fixed>>().as_generic();
     *world.resource_mut::<Time>() = now;
     world.run_schedule(FixedMain);
+    // As at the end of a frame; what was removed would be remembered for ever.
+    world.clear_trackers();
 }
 
 /// Loads a scene and runs it.

@@ -302,3 +302,35 @@ fn warnings_of_the_simulation_go_to_standard_error() {
         serde_json::from_slice(&output.stdout).expect("standard output holds the metrics alone");
     assert_eq!(json["non_finite"].as_u64(), Some(0));
 }
+
+#[test]
+fn bench_measures_a_tick_and_says_what_was_measured() {
+    let folder = folder(&[]);
+    for space in [false, true] {
+        let mut args = vec!["bench", "--agents", "3000", "--ticks", "9", "--threads", "1", "--json"];
+        args.extend(space.then_some("--space"));
+        let report: Value = serde_json::from_str(&prints(folder.path(), &args)).expect("one JSON object");
+        let number = |key: &str| report[key].as_f64().unwrap_or_else(|| panic!("{key} in {report}"));
+        assert_eq!((number("agents"), number("threads")), (3000.0, 1.0));
+        // At the border of the crowd there are fewer than the 24 of its middle.
+        assert!((15.0..25.0).contains(&number("neighbors_per_agent")), "{report}");
+        let (tick, bare) = (number("tick_ms"), number("bare_ms"));
+        assert!(bare > 0.0 && tick > 0.0);
+        assert!((number("ratio_to_bare") - tick / bare).abs() < 1e-9);
+        assert!((number("ns_per_agent") - tick * 1e6 / 3000.0).abs() < 1e-6);
+        assert!(number("allocs_per_tick") >= 1.0, "the binary counts: Bevy's executor allocates its tasks");
+        assert!((200.0..5000.0).contains(&number("bytes_per_agent")), "{report}");
+        let stages = report["stages"].as_array().expect("stages");
+        let names: Vec<_> = stages.iter().map(|stage| stage["name"].as_str().unwrap_or_default()).collect();
+        assert_eq!(names, ["sense", "steer: FlockMember", "avoid", "integrate"]);
+        assert!(stages.iter().all(|stage| stage["ms"].as_f64().is_some_and(|ms| ms >= 0.0)));
+    }
+    let table = prints(folder.path(), &["bench", "--agents", "50", "--ticks", "3"]);
+    assert!(table.contains("whole tick") && table.contains("bare loop"), "{table}");
+    // Bad values: named, and nothing is run.
+    for bad in [["--agents", "0"], ["--ticks", "-1"], ["--threads", "0"]] {
+        let output = steer(folder.path(), &["bench", bad[0], bad[1]]);
+        assert_eq!(output.status.code(), Some(2), "{bad:?}");
+        assert!(text(&output.stderr).contains(bad[0]), "{bad:?}: {}", text(&output.stderr));
+    }
+}

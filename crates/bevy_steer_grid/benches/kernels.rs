@@ -8,9 +8,6 @@ use std::hint::black_box;
 use bevy_steer_grid::{Falloff, FlockKernel, FlockQuery, Grid, Layout};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use crowd::{RADIUS, flock_sums, spread};
-use fearless_simd::Level;
-#[cfg(target_arch = "x86_64")]
-use fearless_simd::Simd;
 
 const COUNT: usize = 10_000;
 
@@ -43,23 +40,12 @@ fn variants(c: &mut Criterion) {
 }
 
 fn levels(c: &mut Criterion) {
-    let mut levels = vec![Level::fallback(), Level::baseline()];
-    #[cfg(target_arch = "x86_64")]
-    {
-        let best = Level::new();
-        levels.extend(best.as_sse4_2().map(Simd::level));
-        levels.extend(best.as_avx2().map(Simd::level));
-        levels.extend(best.as_avx512().map(Simd::level));
-    }
     let mut group = crowd::group(c, "levels");
     group.throughput(Throughput::Elements(COUNT as u64));
     let query = FlockQuery::default();
     for grid in &grids() {
-        for &level in &levels {
-            let mut kernel = FlockKernel::with_level(level);
-            let level = kernel.level();
-            let level = level.split('(').next().unwrap_or(&level);
-            group.bench_function(format!("{:?}, {level}", grid.layout()), |b| {
+        for mut kernel in FlockKernel::one_of_each() {
+            group.bench_function(format!("{:?}, {}", grid.layout(), kernel.level()), |b| {
                 b.iter(|| flock_sums(grid, &mut kernel, &query, &mut |_, sums| _ = black_box(*sums)));
             });
         }

@@ -50,7 +50,8 @@
 //! | `query` | [`Grid::runs`], within a radius, in a box |
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
-//! | `flock_query`, `flock` | [`Grid::flock_sums`]: the sums of flocking, eight neighbours at a time |
+//! | `flock_query`, `flock` | [`Grid::flock_sums`]: the sums of flocking |
+//! | `flock_lanes` | its arithmetic, eight neighbours at a time |
 //! | `vicinity` | what they look at: the entries round a point, side by side |
 //! | `brute`, `brute_flock` | the same queries by looking at everything: the oracle of the tests |
 //!
@@ -74,6 +75,7 @@ pub mod brute_flock;
 mod build;
 mod columns;
 mod flock;
+mod flock_lanes;
 mod flock_query;
 mod grid;
 mod item;

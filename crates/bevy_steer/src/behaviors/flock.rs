@@ -235,7 +235,7 @@ pub(crate) fn steer(
             agent: table.agent,
             velocity: table.velocity,
             own_plane: table.plane,
-            plane: steering.default_plane(),
+            plane: steering.defaults().plane,
         };
         // Every tick changes every accumulator: telling of it would be noise.
         let accumulators = ContiguousMut::bypass_change_detection_split(table.accumulator).0;
@@ -301,7 +301,7 @@ impl Members<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SteeringGroup, SteeringId, testing::*};
+    use crate::{SteeringGroup, SteeringId, SteeringSystems, testing::*};
 
     fn classic() -> FlockMember {
         FlockMember {
@@ -507,18 +507,62 @@ mod tests {
     }
 
     #[test]
-    fn a_pile_on_one_point_bursts() {
-        for count in [3, 300] {
+    fn a_pile_on_one_point_bursts_to_all_sides() {
+        let mean = FlockMember { separation: SeparationMode::Mean, ..only(2.5, 0.0, 0.0) };
+        // Of one flock or of many, so that flockmates lie far apart in the grid's order; few and more than are looked at.
+        for (count, groups, member) in
+            [(3, 1, only(2.5, 0.0, 0.0)), (300, 1, only(2.5, 0.0, 0.0)), (300, 1, mean), (900, 9, mean)]
+        {
             let mut sim = Sim::new(60.0);
-            let pile: Vec<Entity> = (0..count).map(|_| sim.agent(Vec3::ONE, only(2.5, 0.0, 0.0))).collect();
+            let pile: Vec<Entity> =
+                (0..count).map(|n| sim.agent(Vec3::ONE, (member, SteeringGroup(n % groups)))).collect();
+            sim.tick();
+            // Random directions add up to hardly anything for a few: by chance for one in 300.
+            let limit = 0.99 * crate::SteeringAgent::default().max_force;
+            let forces: Vec<f32> = pile.iter().map(|&agent| sim.force(agent).length()).collect();
+            assert!(forces.iter().all(|&force| force > 0.0), "{count} in {groups}: all are pushed");
+            let strong = forces.iter().filter(|&&force| force > limit).count();
+            assert!(strong * 100 >= 97 * forces.len(), "{strong} of {count} in {groups} with all they have");
             sim.seconds(2.0);
-            let moved = |&agent: &&Entity| sim.position(*agent).truncate().distance(Vec2::ONE) > 0.1;
-            assert_eq!(pile.iter().filter(moved).count(), count, "all of {count} leave the spot");
-            let center = pile.iter().map(|&agent| sim.position(agent)).sum::<Vec3>() / count as f32;
-            let spread =
-                pile.iter().map(|&agent| sim.position(agent).distance(center)).sum::<f32>() / count as f32;
-            assert!(center.truncate().distance(Vec2::ONE) < 0.3 * spread, "to all sides: {center}, {spread}");
+            let at = |&agent: &Entity| sim.position(agent).truncate();
+            let center = pile.iter().map(at).sum::<Vec2>() / count as f32;
+            let spread = pile.iter().map(|agent| at(agent).distance(center)).sum::<f32>() / count as f32;
+            assert!(center.distance(Vec2::ONE) < 0.3 * spread, "{count}, {groups}: {center}, {spread}");
         }
+    }
+
+    #[test]
+    fn who_changes_tables_within_a_tick_flocks_on() {
+        /// Moves agents to other tables between the grid and the flock.
+        #[derive(Component)]
+        struct Stirred;
+        let positions = |stir: bool| {
+            let mut sim = Sim::new(60.0);
+            let agents: Vec<Entity> = (0..40)
+                .map(|n| {
+                    let place = Vec3::new((n % 7) as f32 * 1.3, (n / 7) as f32 * 1.1, 0.0);
+                    sim.moving(place, Vec3::new(1.0, (n % 3) as f32, 0.0), FlockMember::default())
+                })
+                .collect();
+            let chosen = agents.clone();
+            sim.app.add_systems(
+                FixedUpdate,
+                (move |mut commands: Commands| {
+                    for &agent in chosen.iter().step_by(3).filter(|_| stir) {
+                        commands.entity(agent).insert(Stirred);
+                    }
+                    commands.entity(chosen[1]).remove::<Stirred>();
+                })
+                .after(SteeringSystems::Sense)
+                .before(SteeringSystems::Steer),
+            );
+            sim.ticks(5);
+            if stir {
+                assert_eq!(sim.app.world_mut().query::<&Stirred>().iter(sim.app.world()).count(), 14);
+            }
+            agents.iter().map(|&agent| sim.position(agent)).collect::<Vec<_>>()
+        };
+        assert_eq!(positions(true), positions(false), "to the bit");
     }
 
     #[test]

@@ -292,46 +292,42 @@ fn part(
         let ahead = || offset.dot(heading) >= query.cos_half_view * squared.sqrt();
         index != entry && grid.keys()[index] == key && (query.sees_all_round() || ahead())
     };
-    let mut push = Vec3::ZERO;
-    let mut add = |index: usize, offset: Vec3, squared: f32| {
-        let offset = plane.from_grid(offset);
-        push += push_from(offset, squared, radius, plane, me, SteeringId(grid.ids()[index]))
-            * fade(squared.sqrt(), radius);
-    };
     let reach = query.coincidence();
+    let offset = |index: usize| grid.position(index) - center;
+    let push = |index: usize| {
+        let (offset, other) = (offset(index), SteeringId(grid.ids()[index]));
+        let squared = offset.length_squared();
+        push_from(plane.from_grid(offset), squared, radius, plane, me, other) * fade(squared.sqrt(), radius)
+    };
     if let Some(most) = query.max_neighbors {
-        let wanted = |index: usize| {
-            let offset = grid.position(index) - center;
-            seen(index, offset, offset.length_squared())
-        };
+        let wanted = |index: usize| seen(index, offset(index), offset(index).length_squared());
         grid.k_nearest(center, most as usize, reach, wanted, nearest);
-        nearest.iter().for_each(|n| add(n.index, n.offset, n.distance_squared));
-    } else {
-        let mut count = 0;
-        grid.for_each_within(center, reach, |index, offset, squared| {
-            if seen(index, offset, squared) {
-                count += 1;
-                if count <= PILE {
-                    add(index, offset, squared);
-                }
-            }
-        });
-        if count > PILE {
-            // A pile. Its pushes are far above any limit, so those of some decide as well as those of all: of the ones next
-            // in grid order on both sides, for those see each other.
-            push = Vec3::ZERO;
-            let mut add = |index: usize| {
-                let offset = grid.position(index) - center;
-                let squared = offset.length_squared();
-                if squared <= reach * reach && seen(index, offset, squared) {
-                    let offset = plane.from_grid(offset);
-                    let other = SteeringId(grid.ids()[index]);
-                    push += push_from(offset, squared, radius, plane, me, other);
-                }
-            };
-            (entry.saturating_sub(PILE / 2)..entry).for_each(&mut add);
-            (entry + 1..grid.len().min(entry + 1 + PILE / 2)).for_each(&mut add);
-        }
+        return plane.to_grid(nearest.iter().map(|n| push(n.index)).sum());
     }
-    plane.to_grid(push)
+    let (mut all, mut count) = (Vec3::ZERO, 0);
+    grid.for_each_within(center, reach, |index, offset, squared| {
+        if seen(index, offset, squared) {
+            count += 1;
+            if count <= PILE {
+                all += push(index);
+            }
+        }
+    });
+    if count > PILE {
+        // A pile: the nearest in grid order on both sides, who have this one among theirs, speak for all.
+        let run = grid.runs(center, reach).find(|run| run.contains(&entry)).unwrap_or(entry..entry + 1);
+        let on_spot = |index: &usize| {
+            let (offset, squared) = (offset(*index), offset(*index).length_squared());
+            squared <= reach * reach && seen(*index, offset, squared)
+        };
+        let before = (run.start..entry).rev().filter(on_spot).take(PILE / 2);
+        let after = (entry + 1..run.end).filter(on_spot).take(PILE / 2);
+        let (mut some, mut heard) = (Vec3::ZERO, 0);
+        for index in before.chain(after) {
+            some += push(index);
+            heard += 1;
+        }
+        all = some * (count as f32 / heard.max(1) as f32);
+    }
+    plane.to_grid(all)
 }

@@ -106,12 +106,6 @@ pub fn everything(agents: usize, threads: usize) -> Sim {
     sim
 }
 
-/// One tick as in an app's frame, after which Bevy forgets what was removed.
-pub fn tick(sim: &mut Sim) {
-    sim.tick();
-    sim.app.world_mut().clear_trackers();
-}
-
 /// Warms up: crowds the agents together and has all of them reach their waypoints at once, so that buffers are larger
 /// than anything that comes later, then lets the world calm down.
 pub fn warm_up(sim: &mut Sim) {
@@ -121,11 +115,11 @@ pub fn warm_up(sim: &mut Sim) {
     agents.iter_mut(world).for_each(|mut transform| transform.translation *= 0.5);
     let mut reach = |sim: &mut Sim, radius| {
         paths.iter_mut(sim.app.world_mut()).for_each(|mut path| path.arrival_radius = radius);
-        tick(sim);
+        sim.tick();
     };
     reach(sim, 1e3);
     reach(sim, 0.6);
-    (0..300).for_each(|_| tick(sim));
+    sim.ticks(300);
 }
 
 fn populate(world: &mut World, agents: usize, half: f32) {

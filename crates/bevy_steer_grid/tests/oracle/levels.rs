@@ -1,25 +1,9 @@
 //! The flock sums on every instruction set that this machine has.
 
 use bevy_steer_grid::{Falloff, FlockKernel, FlockQuery, FlockSums, Grid, Item, Layout};
-use fearless_simd::Level;
-#[cfg(target_arch = "x86_64")]
-use fearless_simd::Simd;
 use glam::Vec3;
 
 use crate::flock::flock_sums;
-
-/// The scalar level first.
-fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::fallback(), Level::baseline()];
-    #[cfg(target_arch = "x86_64")]
-    {
-        let best = Level::new();
-        levels.extend(best.as_sse4_2().map(Simd::level));
-        levels.extend(best.as_avx2().map(Simd::level));
-        levels.extend(best.as_avx512().map(Simd::level));
-    }
-    levels
-}
 
 /// A crowd that is dense in the middle, with some in pairs on one spot, some at rest and three flocks.
 fn crowd(layout: Layout, count: u64) -> Grid {
@@ -61,15 +45,13 @@ fn bits(sums: &FlockSums) -> [u32; 17] {
 
 #[test]
 fn every_instruction_set_gives_the_same_bits() {
-    let levels = levels();
     for layout in [Layout::Planar, Layout::Spatial] {
         let grid = crowd(layout, 3000);
         for falloff in [Falloff::Smooth, Falloff::Hard] {
             for cos_half_view in [-2.0, 0.5] {
                 for max_neighbors in [None, Some(1), Some(7), Some(1000)] {
                     let query = FlockQuery { falloff, cos_half_view, max_neighbors, ..FlockQuery::default() };
-                    let answers = levels.iter().map(|&level| {
-                        let mut kernel = FlockKernel::with_level(level);
+                    let answers = FlockKernel::one_of_each().into_iter().map(|mut kernel| {
                         let sums = flock_sums(&grid, 0..grid.len(), &mut kernel, &|_| Some(&query));
                         let answers: Vec<_> = sums.iter().map(|(_, sums)| bits(sums)).collect();
                         (kernel.level(), answers)
