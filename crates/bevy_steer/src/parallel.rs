@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use bevy::tasks::ComputeTaskPool;
 use bevy_steer_grid::Runner;
 
-/// Agents that are handled in one go: enough to make the fetching of a job cheap, few enough to share them out evenly.
-pub(crate) const BATCH: usize = 2048;
+/// Agents that are handled in one go: enough to make the fetching of a job cheap, few enough to share out a few thousand.
+pub(crate) const BATCH: usize = 512;
 
 /// Runs jobs on Bevy's compute pool, or, below a threshold or where the pool has one thread, on this thread: how steering
 /// works on all agents, and what builds a [`Grid`](bevy_steer_grid::Grid) of your own on the same threads.

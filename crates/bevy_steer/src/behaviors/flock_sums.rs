@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Entries of the grid that are answered in one go.
-const STRETCH: usize = 1024;
+const STRETCH: usize = 256;
 
 /// What a member is after, its own heading and speed apart.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
