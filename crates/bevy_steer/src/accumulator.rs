@@ -65,14 +65,15 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    fn new(
+    #[inline]
+    pub(crate) const fn new(
         kind: ContributionKind,
         id: BehaviorId,
         value: Vec3,
         weight: f32,
         priority: SteeringPriority,
     ) -> Self {
-        Self { value, weight, key: (u32::from(priority.0) << 24) | (id.0 << 2) | kind as u32 }
+        Self { value, weight, key: ((priority.0 as u32) << Self::LEVEL_SHIFT) | (id.0 << 2) | kind as u32 }
     }
 
     /// The desired velocity or the force, by [`kind`](Self::kind).
@@ -90,13 +91,24 @@ impl Contribution {
     /// What [`value`](Self::value) means.
     #[must_use]
     pub const fn kind(&self) -> ContributionKind {
-        match self.key & 3 {
+        match self.key & Self::KIND {
             0 => ContributionKind::Desired,
             1 => ContributionKind::Push,
             2 => ContributionKind::Rest,
             _ => ContributionKind::Approach,
         }
     }
+
+    /// Priority, behaviour and kind in one number.
+    #[inline]
+    pub(crate) const fn key(&self) -> u32 {
+        self.key
+    }
+
+    /// The bits of the key that hold the kind.
+    pub(crate) const KIND: u32 = 3;
+    /// Where the level begins in the key.
+    pub(crate) const LEVEL_SHIFT: u32 = 24;
 
     /// The behaviour that wrote it.
     #[must_use]
@@ -107,7 +119,7 @@ impl Contribution {
     /// Its level.
     #[must_use]
     pub const fn priority(&self) -> SteeringPriority {
-        SteeringPriority((self.key >> 24) as u8)
+        SteeringPriority((self.key >> Self::LEVEL_SHIFT) as u8)
     }
 
     /// A total order, so that a sum over sorted contributions has the same bits whoever wrote first. Sizes come before
@@ -227,6 +239,14 @@ impl SteeringAccumulator {
         }
     }
 
+    /// Adds a contribution that is known to be finite and to have a weight above 0.
+    #[inline]
+    pub(crate) fn add_sound(&mut self, contribution: Contribution) {
+        if !self.held {
+            self.contributions.push(contribution);
+        }
+    }
+
     /// Tells where the agent is heading. With several goals the one of the first level counts, within a level the one of
     /// the lowest behaviour id.
     #[inline]
@@ -283,6 +303,7 @@ impl SteeringAccumulator {
     }
 
     /// Sorts the contributions and hands them out; for the one system that reads them.
+    #[inline]
     pub(crate) fn sorted(&mut self) -> &[Contribution] {
         let all = &mut self.contributions[..];
         match all {
@@ -295,6 +316,11 @@ impl SteeringAccumulator {
             _ => all.sort_unstable_by(Contribution::order),
         }
         all
+    }
+
+    #[inline]
+    pub(crate) fn has_rejected(&self) -> bool {
+        self.rejected.is_some()
     }
 
     pub(crate) fn take_rejected(&mut self) -> Option<BehaviorId> {

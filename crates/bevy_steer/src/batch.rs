@@ -135,14 +135,15 @@ impl<'w, T: PartialEq> Tracked<'w, T> {
     #[inline]
     pub(crate) fn set_if_neq(&mut self, n: usize, value: T) {
         if self.values[n] != value {
-            self.set(n, value);
+            *self.change(n) = value;
         }
     }
 
+    /// A value to be changed, which is told.
     #[inline]
-    pub(crate) fn set(&mut self, n: usize, value: T) {
-        self.values[n] = value;
+    pub(crate) fn change(&mut self, n: usize) -> &mut T {
         self.changed[n] = self.now;
+        &mut self.values[n]
     }
 
     fn cut(&mut self, len: usize) -> Self {

@@ -28,7 +28,7 @@ pub enum SteeringCombine {
 }
 
 /// Below this squared length a level counts as silent for [`SteeringCombine::FirstNonZero`].
-const SILENT_SQUARED: f32 = 1e-4;
+pub(crate) const SILENT_SQUARED: f32 = 1e-4;
 
 /// `v` shortened to at most `max`; finite for any finite `v`.
 #[inline]

@@ -9,18 +9,17 @@ use bevy_steer_grid::Runner;
 use crate::{
     accumulator::{BehaviorId, SteeringAccumulator},
     agent::{AgentView, SteeringAgent, SteeringVelocity},
-    batch::{Batch, Shared, Table},
+    batch::Table,
     behavior::{Steering, SteeringBehaviors},
-    combine::{SteeringCombine, combine, intention, skips_idle, truncate, wants_rest},
-    events::Happening,
-    facing::{FaceVelocity, face_velocity, forward_axis},
-    lanes::{LANES, Vectors},
+    combine::{SteeringCombine, truncate},
+    end_tick::end_tick,
+    facing::FaceVelocity,
     plane::SteeringPlane,
     rng::SteeringId,
     sensing::SteerEvery,
     smoothing::SteeringSmoothing,
     stall::StallWatch,
-    turn_limit::{TurnLimit, limit_turn},
+    turn_limit::TurnLimit,
     warnings::CONTRIBUTION,
 };
 
@@ -80,7 +79,7 @@ pub(crate) struct Moving {
 /// What integration reads of the world.
 #[derive(SystemParam)]
 pub(crate) struct Integration<'w> {
-    steering: Steering<'w>,
+    pub(crate) steering: Steering<'w>,
     behaviors: Res<'w, SteeringBehaviors>,
 }
 
@@ -89,178 +88,26 @@ pub(crate) fn integrate(world: Integration, mut agents: Query<Moving>) {
     for table in agents.contiguous_iter_mut().into_iter().flatten() {
         let mut table = Table::new(table);
         let (shared, batches) = table.batches();
-        pool.run(batches, |mut batch| {
-            for first in (0..batch.accumulator.len()).step_by(LANES) {
-                let count = LANES.min(batch.accumulator.len() - first);
-                end_tick(&world, shared, &mut batch, first, count);
-            }
-        });
-    }
-}
-
-/// What was decided for one agent.
-#[derive(Debug, Clone, Copy)]
-struct Decided {
-    view: AgentView,
-    /// It comes to rest exactly.
-    stop: bool,
-    /// What vehicles need to know beside the force.
-    intention: Vec3,
-    goal: Option<Vec3>,
-    slows_to_rest: bool,
-}
-
-/// Ends the tick of some agents of a batch. Step by step for all of them, so that the arithmetic of several agents runs side
-/// by side.
-#[inline]
-fn end_tick(world: &Integration, shared: &Shared, batch: &mut Batch, first: usize, count: usize) {
-    let mut decided = [None; LANES];
-    let (mut forces, mut velocities, mut positions) = (Vectors::ZERO, Vectors::ZERO, Vectors::ZERO);
-    let (mut max_speed, mut mass, mut relaxation) = ([0.0; LANES], [1.0; LANES], [0.0; LANES]);
-    for (lane, decided) in decided[..count].iter_mut().enumerate() {
-        let agent = decide(world, shared, batch, first + lane);
-        if let Some((force, Decided { view, .. })) = &agent {
-            forces.set(lane, *force);
-            velocities.set(lane, view.velocity);
-            positions.set(lane, view.position);
-            (max_speed[lane], mass[lane], relaxation[lane]) = (view.max_speed, view.mass, view.relaxation());
-        }
-        *decided = agent.map(|(_, decided)| decided);
-    }
-
-    let dt = [world.steering.dt(); LANES];
-    let desired = velocities.plus(&forces, &relaxation).truncated(&max_speed);
-    let velocities = velocities.plus(&forces.over(&mass), &dt).truncated(&max_speed);
-    let positions = positions.plus(&velocities, &dt);
-
-    for (lane, agent) in decided.iter().enumerate() {
-        let n = first + lane;
-        let Some(agent) = agent else { continue };
-        let (force, velocity, position) = (forces.get(lane), velocities.get(lane), positions.get(lane));
-        let desired_velocity = if agent.stop { Vec3::ZERO } else { desired.get(lane) };
-        batch.output.set_if_neq(n, SteeringOutput { force, desired_velocity });
-        if !shared.custom {
-            move_agent(shared, batch, n, agent, velocity, position);
-        }
-        let (view, id) = (&agent.view, shared.id[batch.first + n]);
-        let hold = batch.every.as_mut().is_some_and(|every| every[n].end_tick(view.dt, id));
-        batch.accumulator[n].end_tick(hold);
-        let stall = &mut batch.stall[n];
-        if stall.end_tick(view.position, desired_velocity, view.max_speed, view.radius, view.dt) {
-            world.steering.tell(shared.entity[batch.first + n], id, 0, Happening::Stalled);
-        }
-    }
-}
-
-/// Combines one agent's contributions to a force. `None` for an agent that is left out.
-#[inline]
-fn decide(world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) -> Option<(Vec3, Decided)> {
-    let at = batch.first + n;
-    let defaults = world.steering.defaults();
-    let accumulator = &mut batch.accumulator[n];
-    if let Some(id) = accumulator.take_rejected() {
-        world.tell_rejected(shared.entity[at], id);
-    }
-    let position = batch.transform.values[n].translation;
-    if !position.is_finite() {
-        world.tell_not_finite(shared.entity[at], "Transform", "translation", position);
-        accumulator.end_tick(false);
-        return None;
-    }
-    let velocity = batch.velocity.values[n].0;
-    if !velocity.is_finite() {
-        world.tell_not_finite(shared.entity[at], "SteeringVelocity", "0", velocity);
-    }
-    let plane = shared.plane.map_or(defaults.plane, |planes| planes[at]);
-    let view = AgentView::new(&shared.agent[at], position, velocity, plane, world.steering.dt());
-    let mode = shared.combine.map_or(defaults.combine, |modes| modes[at]);
-    let goal = match shared.turn {
-        Some(_) => accumulator.goal().map(|goal| plane.project(goal.position) - view.position),
-        None => None,
-    };
-    let contributions = accumulator.sorted();
-    let slows_to_rest = skips_idle(contributions);
-    let rest = slows_to_rest && wants_rest(contributions, &view);
-    let stop = rest && view.velocity.length() <= view.speed_per_tick() * (1.0 + 1e-5);
-    let intention = if shared.turn.is_some() { intention(contributions, &view) } else { Vec3::ZERO };
-    let mut force = combine(mode, contributions, &view);
-    let smoothing = batch.smoothing.as_mut().map(|smoothing| &mut smoothing[n]);
-    if stop {
-        // Exactly what sheds the speed in this tick; a smoothed force would drag on.
-        force = if view.dt > 0.0 {
-            truncate(view.velocity * (-view.mass / view.dt), view.max_force)
-        } else {
-            Vec3::ZERO
-        };
-        if let Some(smoothing) = smoothing {
-            smoothing.reset();
-        }
-    } else if let Some(smoothing) = smoothing {
-        // The limit or the plane may have changed since the forces that are remembered.
-        force = truncate(plane.project(smoothing.apply(force, view.dt)), view.max_force);
-    }
-    Some((force, Decided { view, stop, intention, goal, slows_to_rest }))
-}
-
-/// Moves and turns one agent, to where its force brings it unless it rests or is a vehicle.
-#[inline]
-fn move_agent(
-    shared: &Shared,
-    me: &mut Batch,
-    n: usize,
-    agent: &Decided,
-    mut velocity: Vec3,
-    mut position: Vec3,
-) {
-    let Decided { view, stop, .. } = agent;
-    let moves = !stop && view.mass.is_finite();
-    if !moves {
-        (velocity, position) = (Vec3::ZERO, view.position);
-    }
-    let mut transform = me.transform.values[n];
-    if let Some(turn) = shared.turn.map(|limits| &limits[me.first + n])
-        && moves
-        && view.dt > 0.0
-    {
-        let heading = if view.velocity.length_squared() > 1e-8 {
-            view.velocity.normalize()
-        } else {
-            let forward = transform.rotation * forward_axis(view.plane);
-            view.plane.project(forward).try_normalize().unwrap_or(Vec3::X)
-        };
-        let Decided { intention, goal, slows_to_rest, .. } = *agent;
-        velocity = limit_turn(turn, view, heading, velocity, intention, goal, slows_to_rest);
-        position = view.position + velocity * view.dt;
-    }
-    // Overflow at the edge of the number range ends at the last finite place.
-    if !position.is_finite() {
-        (velocity, position) = (Vec3::ZERO, view.position);
-    }
-    me.velocity.set_if_neq(n, SteeringVelocity(velocity));
-    let turned = shared.face.map(|faces| {
-        let face = &faces[me.first + n];
-        face_velocity(face, transform.rotation, velocity, view.plane, view.dt)
-    });
-    let turned = turned.filter(|&rotation| rotation.is_finite() && rotation != transform.rotation);
-    if position != view.position || turned.is_some() {
-        if position != view.position {
-            view.plane.write(&mut transform.translation, position);
-        }
-        transform.rotation = turned.unwrap_or(transform.rotation);
-        me.transform.set(n, transform);
+        pool.run(batches, |batch| end_tick(&world, shared, batch));
     }
 }
 
 impl Integration<'_> {
     #[cold]
-    fn tell_rejected(&self, entity: Entity, id: BehaviorId) {
+    pub(crate) fn tell_rejected(&self, entity: Entity, id: BehaviorId) {
         let name = self.behaviors.name(id).unwrap_or("an unregistered behaviour");
         let what = "value or weight not finite, or weight negative; the contribution is dropped";
         self.steering.warnings().warn(entity, name, CONTRIBUTION, &id, what);
     }
 
     #[cold]
-    fn tell_not_finite(&self, entity: Entity, component: &'static str, field: &'static str, value: Vec3) {
+    pub(crate) fn tell_not_finite(
+        &self,
+        entity: Entity,
+        component: &'static str,
+        field: &'static str,
+        value: Vec3,
+    ) {
         let what = if component == "Transform" {
             "not finite; the agent is left out until it is"
         } else {

@@ -49,6 +49,8 @@ mod behavior;
 #[cfg(test)]
 mod cases;
 mod combine;
+mod combine_lanes;
+mod end_tick;
 mod events;
 mod facing;
 mod gather;

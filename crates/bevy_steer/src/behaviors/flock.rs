@@ -6,20 +6,18 @@ use bevy::{
 };
 use bevy_steer_grid::Runner;
 
-use super::flock_sums::{FlockAnswers, FlockUrge, Packed, mark};
+use super::{flock_sums::FlockAnswers, flock_take::Members};
 use crate::{
-    accumulator::{BehaviorId, SteeringAccumulator},
-    agent::{AgentView, SteeringAgent, SteeringVelocity},
+    accumulator::SteeringAccumulator,
+    agent::{SteeringAgent, SteeringVelocity},
     behavior::{DEFAULT_WEIGHT, Fault, GOAL, Steering, SteeringBehavior, check},
-    lanes::{LANES, Vectors},
     parallel::BATCH,
     plane::SteeringPlane,
     priority::SteeringPriority,
-    rows::TableRows,
 };
 
 /// Share of `max_speed` at which a flock travels.
-const CRUISE: f32 = 0.8;
+pub(crate) const CRUISE: f32 = 0.8;
 
 /// A member of a flock: keeps distance from flockmates, matches their velocity and stays with them. Flockmates are the
 /// agents with a `FlockMember` and the same [`SteeringGroup`](crate::SteeringGroup). Each rule looks within its own radius and averages over
@@ -154,60 +152,6 @@ impl SteeringBehavior for FlockMember {
     }
 }
 
-/// Writes what some members are after to their accumulators: a push for separation, and for the rest one desired velocity,
-/// the weighted mean of what alignment, cohesion and cruise desire. Step by step for all of them, so that the arithmetic of
-/// several runs side by side.
-fn write(
-    accumulators: &mut [SteeringAccumulator],
-    members: &[Option<(&FlockMember, AgentView, FlockUrge)>; LANES],
-) {
-    const ID: BehaviorId = FlockMember::ID;
-    let (mut separation, mut steady, mut paced, mut velocity) =
-        (Vectors::ZERO, Vectors::ZERO, Vectors::ZERO, Vectors::ZERO);
-    let (mut softness, mut max_force) = ([0.0; LANES], [0.0; LANES]);
-    let (mut cruise, mut total, mut max_speed) = ([0.0; LANES], [1.0; LANES], [0.0; LANES]);
-    for (lane, member) in members.iter().enumerate() {
-        if let Some((member, view, urge)) = member {
-            separation.set(lane, urge.separation);
-            steady.set(lane, urge.steady);
-            paced.set(lane, urge.paced);
-            velocity.set(lane, view.velocity);
-            (softness[lane], max_force[lane]) = (view.relaxation(), view.max_force);
-            let wish = match member.law {
-                FlockLaw::Smooth => check::or_zero(member.cruise_weight),
-                FlockLaw::Classic => 0.0,
-            };
-            (cruise[lane], total[lane], max_speed[lane]) = (wish, urge.weight + wish, view.max_speed);
-        }
-    }
-
-    let push = separation.over(&softness).truncated(&max_force);
-    let squared = velocity.length_squared();
-    let ahead = core::array::from_fn(|lane| CRUISE * cruise[lane] / squared[lane].sqrt());
-    let travels: [bool; LANES] = core::array::from_fn(|lane| squared[lane] > 1e-8);
-    let mut pace = paced.plus(&velocity, &ahead);
-    for lane in 0..LANES {
-        // Who hardly moves has no heading of his own.
-        if !travels[lane] {
-            pace.set(lane, paced.get(lane) + Vec3::X * (CRUISE * cruise[lane]));
-        }
-    }
-    let desired = steady.plus(&pace, &max_speed).over(&total);
-
-    for (lane, (accumulator, member)) in accumulators.iter_mut().zip(members).enumerate() {
-        if let Some((member, ..)) = member {
-            let (weight, priority) = (member.weight, member.priority);
-            let push = push.get(lane);
-            if push != Vec3::ZERO {
-                accumulator.push(ID, push, weight * check::or_zero(member.separation_weight), priority);
-            }
-            if total[lane] > 0.0 {
-                accumulator.desire(ID, desired.get(lane), weight * total[lane], priority);
-            }
-        }
-    }
-}
-
 /// What flocking reads and writes. What a member asked is known by now, so the component itself is not looked at again.
 #[derive(QueryData)]
 #[query_data(mutable, contiguous(mutable))]
@@ -243,57 +187,9 @@ pub(crate) fn steer(
         let planes = if table.plane.is_some() { &SteeringPlane::ALL[..] } else { &[members.plane] };
         for &plane in planes {
             members.plane = plane;
-            pool.run(accumulators.chunks_mut(BATCH).enumerate(), |(batch, accumulators)| match plane {
-                SteeringPlane::Space => members.take(batch, accumulators, answers.spatial()),
-                _ => members.take(batch, accumulators, answers.planar(plane)),
+            pool.run(accumulators.chunks_mut(BATCH).enumerate(), |(batch, accumulators)| {
+                members.take(batch * BATCH, accumulators, &answers);
             });
-        }
-    }
-}
-
-/// The members in one table, as far as they are in one plane.
-struct Members<'a, 'w> {
-    steering: &'a Steering<'w>,
-    rows: TableRows<'a>,
-    agent: &'a [SteeringAgent],
-    velocity: &'a [SteeringVelocity],
-    own_plane: Option<&'a [SteeringPlane]>,
-    plane: SteeringPlane,
-}
-
-impl Members<'_, '_> {
-    /// Brings the answers to a batch of accumulators.
-    fn take<const N: usize>(
-        &self,
-        batch: usize,
-        accumulators: &mut [SteeringAccumulator],
-        answers: &[Packed<N>],
-    ) {
-        let (plane, dt, grid) = (self.plane, self.steering.dt(), self.steering.grid());
-        let Some(cells) = grid.cells(plane) else { return };
-        for (some, accumulators) in accumulators.chunks_mut(LANES).enumerate() {
-            let first = batch * BATCH + some * LANES;
-            // In three steps, each a short loop, so that many fetches are under way at the same time.
-            let mut entries = [usize::MAX; LANES];
-            for (at, entry) in (first..).zip(&mut entries[..accumulators.len()]) {
-                if self.own_plane.is_none_or(|planes| planes[at] == plane) {
-                    let place = self.rows.row(at).and_then(|row| cells.entry_of(row));
-                    *entry = place.unwrap_or(usize::MAX);
-                }
-            }
-            let mut fetched = [[0.0; N]; LANES];
-            for (answer, &entry) in fetched.iter_mut().zip(&entries) {
-                *answer = answers.get(entry).copied().unwrap_or([0.0; N]);
-            }
-            let mut members = [None; LANES];
-            for ((at, member), answer) in (first..).zip(&mut members[..accumulators.len()]).zip(&fetched) {
-                if let Some(question) = grid.question(mark(answer)) {
-                    let velocity = self.velocity[at].0;
-                    let view = AgentView::new(&self.agent[at], Vec3::ZERO, velocity, plane, dt);
-                    *member = Some((&question.member, view, FlockUrge::unpack(answer, plane)));
-                }
-            }
-            write(accumulators, &members);
         }
     }
 }

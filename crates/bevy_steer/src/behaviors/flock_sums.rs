@@ -189,23 +189,6 @@ impl FlockUrge {
         }
         packed
     }
-
-    /// What an answer says, in its plane.
-    #[inline]
-    pub(crate) fn unpack<const N: usize>(packed: &Packed<N>, plane: SteeringPlane) -> Self {
-        let at = |n: usize| match (N == PLANAR, plane) {
-            (true, SteeringPlane::Xz) => Vec3::new(packed[2 * n], 0.0, packed[2 * n + 1]),
-            (true, _) => Vec3::new(packed[2 * n], packed[2 * n + 1], 0.0),
-            (false, _) => Vec3::new(packed[3 * n - 1], packed[3 * n], packed[3 * n + 1]),
-        };
-        Self { separation: at(1), steady: at(2), paced: at(3), weight: packed[1] }
-    }
-}
-
-/// The mark of the question that an answer is to.
-#[inline]
-pub(crate) fn mark<const N: usize>(packed: &Packed<N>) -> u32 {
-    packed[0].to_bits()
 }
 
 /// All answers, in grid order; kept from tick to tick for their memory.

@@ -10,6 +10,7 @@ mod evade;
 mod flee;
 mod flock;
 mod flock_sums;
+mod flock_take;
 mod obstacle_feeler;
 mod offset_pursue;
 mod path_follow;
