@@ -5,6 +5,7 @@ use std::ops::Range;
 use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 
 use crate::columns::LANES;
+use crate::flock_block::{FlockBlock, Pending};
 use crate::flock_lanes::{Lanes, Rule, Sight, load_all};
 use crate::flock_query::{Falloff, FlockQuery, FlockSums};
 use crate::vicinity::Vicinity;
@@ -20,6 +21,7 @@ pub struct FlockKernel {
     vicinity: Vicinity,
     /// Flockmates in sight, where only the nearest count: squared distance in the upper half, place in the lower.
     candidates: Vec<u64>,
+    blocks: Vec<FlockBlock>,
 }
 
 impl Default for FlockKernel {
@@ -30,7 +32,7 @@ impl Default for FlockKernel {
 
 impl FlockKernel {
     fn with_level(level: Level) -> Self {
-        Self { level, vicinity: Vicinity::default(), candidates: Vec::new() }
+        Self { level, vicinity: Vicinity::default(), candidates: Vec::new(), blocks: Vec::new() }
     }
 
     /// One for each instruction set that this machine has, plain scalar code first: for tests and benchmarks.
@@ -79,10 +81,37 @@ impl Grid {
         entries: Range<usize>,
         kernel: &mut FlockKernel,
         query: impl Fn(usize) -> Option<&'q FlockQuery>,
-        visit: impl FnMut(usize, &FlockSums),
+        mut visit: impl FnMut(usize, &FlockSums),
+    ) {
+        // Few enough for their sums to stay in the cache.
+        const STRETCH: usize = 256;
+        let mut blocks = std::mem::take(&mut kernel.blocks);
+        for first in entries.clone().step_by(STRETCH) {
+            self.flock_blocks(first..entries.end.min(first + STRETCH), kernel, &query, &mut blocks);
+            for block in &blocks {
+                for (n, &entry) in block.entries[..block.len].iter().enumerate() {
+                    visit(entry as usize, &block.sums(n));
+                }
+            }
+        }
+        kernel.blocks = blocks;
+    }
+
+    /// As [`for_each_flock_sums`](Self::for_each_flock_sums), for callers that go on with vector code: replaces `blocks` by
+    /// the sums of all entries of the range that have a question, in order, eight to a block.
+    ///
+    /// # Panics
+    /// If the range does not lie within [`len`](Self::len).
+    pub fn flock_blocks<'q>(
+        &self,
+        entries: Range<usize>,
+        kernel: &mut FlockKernel,
+        query: impl Fn(usize) -> Option<&'q FlockQuery>,
+        blocks: &mut Vec<FlockBlock>,
     ) {
         assert!(entries.end <= self.len(), "no such entries: {entries:?} of {}", self.len());
-        run(kernel, self, entries, &query, &mut { visit });
+        blocks.clear();
+        run(kernel, self, entries, &query, blocks);
     }
 }
 
@@ -92,21 +121,29 @@ fn run<'q>(
     grid: &Grid,
     entries: Range<usize>,
     query: &dyn Fn(usize) -> Option<&'q FlockQuery>,
-    visit: &mut dyn FnMut(usize, &FlockSums),
+    blocks: &mut Vec<FlockBlock>,
 ) {
-    dispatch!(kernel.level, simd => answer(simd, grid, entries, kernel, query, visit));
+    match grid.layout() {
+        Layout::Planar => {
+            dispatch!(kernel.level, simd => answer::<_, 2>(simd, grid, entries, kernel, query, blocks));
+        }
+        Layout::Spatial => {
+            dispatch!(kernel.level, simd => answer::<_, 3>(simd, grid, entries, kernel, query, blocks));
+        }
+    }
 }
 
+/// In `D` dimensions.
 #[inline(always)]
-fn answer<'q, S: Simd>(
+fn answer<'q, S: Simd, const D: usize>(
     simd: S,
     grid: &Grid,
     entries: Range<usize>,
     kernel: &mut FlockKernel,
     query: &dyn Fn(usize) -> Option<&'q FlockQuery>,
-    visit: &mut dyn FnMut(usize, &FlockSums),
+    blocks: &mut Vec<FlockBlock>,
 ) {
-    let planar = grid.layout() == Layout::Planar;
+    let mut pending = Pending::<S, D>::new(simd);
     let mut last: Option<(&FlockQuery, Plan<S>)> = None;
     let FlockKernel { vicinity, candidates, .. } = kernel;
     vicinity.forget();
@@ -123,19 +160,16 @@ fn answer<'q, S: Simd>(
             };
             vicinity.move_to(simd, grid, grid.position(entry), plan.reach);
             let mut asked = Asked { simd, grid, entry, plan: &plan, vicinity, candidates };
-            let sums = match (planar, plan.smooth, plan.all_round) {
-                (true, true, true) => asked.sums::<2, true, false>(),
-                (true, true, false) => asked.sums::<2, true, true>(),
-                (true, false, true) => asked.sums::<2, false, false>(),
-                (true, false, false) => asked.sums::<2, false, true>(),
-                (false, true, true) => asked.sums::<3, true, false>(),
-                (false, true, false) => asked.sums::<3, true, true>(),
-                (false, false, true) => asked.sums::<3, false, false>(),
-                (false, false, false) => asked.sums::<3, false, true>(),
+            let lanes = match (plan.smooth, plan.all_round) {
+                (true, true) => asked.sums::<D, true, false>(),
+                (true, false) => asked.sums::<D, true, true>(),
+                (false, true) => asked.sums::<D, false, false>(),
+                (false, false) => asked.sums::<D, false, true>(),
             };
-            visit(entry, &sums);
+            pending.take(simd, entry, lanes, blocks);
         }
     }
+    pending.finish(simd, blocks);
 }
 
 /// A question, made ready.
@@ -183,9 +217,9 @@ struct Asked<'a, S: Simd> {
 }
 
 impl<S: Simd> Asked<'_, S> {
-    /// In `D` dimensions, with smooth falloff or hard radii, with a field of view or all round.
+    /// With smooth falloff or hard radii, with a field of view or all round.
     #[inline(always)]
-    fn sums<const D: usize, const SMOOTH: bool, const VIEW: bool>(&mut self) -> FlockSums {
+    fn sums<const D: usize, const SMOOTH: bool, const VIEW: bool>(&mut self) -> Lanes<S, D> {
         let mut lanes = Lanes::<S, D>::new(self.simd);
         let sight = Sight::<S, D>::new(self.simd, self.grid, self.entry, self.plan);
         if let Some(most) = self.plan.max_neighbors {
@@ -201,7 +235,7 @@ impl<S: Simd> Asked<'_, S> {
                 lanes.add::<SMOOTH>(self.simd, self.plan, seen, velocity);
             }
         }
-        lanes.finish(self.simd)
+        lanes
     }
 
     /// The nearest flockmates in sight, in grid order: distance and ties by id decide who is among them.

@@ -4,13 +4,13 @@
     reason = "iterators' closures may not be inlined into the dispatched code"
 )]
 
-use fearless_simd::{Simd, f32x4, f32x8, mask32x8, prelude::*, u32x8};
+use fearless_simd::{Simd, f32x8, mask32x8, prelude::*, u32x8};
 use glam::Vec3;
 
 use crate::Grid;
 use crate::columns::LANES;
 use crate::flock::Plan;
-use crate::flock_query::{FlockQuery, FlockSums, usable};
+use crate::flock_query::{FlockQuery, usable};
 use crate::vicinity::Vicinity;
 
 // Only what is inlined here gets the instructions that were dispatched for: closures that go through library functions
@@ -124,16 +124,17 @@ fn heading(velocity: Vec3) -> Vec3 {
 }
 
 /// The sums in eight lanes.
+#[derive(Clone, Copy)]
 pub(crate) struct Lanes<S: Simd, const D: usize> {
-    separation: [f32x8<S>; D],
-    separation_weight: f32x8<S>,
-    alignment: [f32x8<S>; D],
-    alignment_weight: f32x8<S>,
-    cohesion: [f32x8<S>; D],
-    cohesion_velocity: [f32x8<S>; D],
-    cohesion_weight: f32x8<S>,
-    nearest_squared: f32x8<S>,
-    coincident: mask32x8<S>,
+    pub(crate) separation: [f32x8<S>; D],
+    pub(crate) separation_weight: f32x8<S>,
+    pub(crate) alignment: [f32x8<S>; D],
+    pub(crate) alignment_weight: f32x8<S>,
+    pub(crate) cohesion: [f32x8<S>; D],
+    pub(crate) cohesion_velocity: [f32x8<S>; D],
+    pub(crate) cohesion_weight: f32x8<S>,
+    pub(crate) nearest_squared: f32x8<S>,
+    pub(crate) coincident: mask32x8<S>,
 }
 
 /// How much a neighbour counts for one rule.
@@ -258,47 +259,4 @@ impl<S: Simd, const D: usize> Lanes<S, D> {
         }
         self.add::<SMOOTH>(simd, plan, seen, speeds);
     }
-
-    /// Adds up the lanes, always in the same order.
-    #[inline(always)]
-    pub(crate) fn finish(self, simd: S) -> FlockSums {
-        let none = f32x8::splat(simd, 0.0);
-        let (s, a, c, v) = (self.separation, self.alignment, self.cohesion, self.cohesion_velocity);
-        let [sx, sy, ax, ay] = sum_four(simd, [s[0], s[1], a[0], a[1]]);
-        let [cx, cy, vx, vy] = sum_four(simd, [c[0], c[1], v[0], v[1]]);
-        let [sz, az, cz, vz] =
-            if D > 2 { sum_four(simd, [s[D - 1], a[D - 1], c[D - 1], v[D - 1]]) } else { [0.0; 4] };
-        let [sw, aw, cw, _] =
-            sum_four(simd, [self.separation_weight, self.alignment_weight, self.cohesion_weight, none]);
-        let (low, high) = simd.split_f32x8(self.nearest_squared);
-        let nearest: [f32; 4] = low.min(high).into();
-        FlockSums {
-            separation: Vec3::new(sx, sy, sz),
-            separation_weight: sw,
-            alignment: Vec3::new(ax, ay, az),
-            alignment_weight: aw,
-            cohesion: Vec3::new(cx, cy, cz),
-            cohesion_velocity: Vec3::new(vx, vy, vz),
-            cohesion_weight: cw,
-            nearest_squared: nearest[0].min(nearest[1]).min(nearest[2].min(nearest[3])),
-            coincident: self.coincident.any_true(),
-        }
-    }
-}
-
-/// The sum over the lanes of each of four vectors.
-#[inline(always)]
-fn sum_four<S: Simd>(simd: S, [a, b, c, d]: [f32x8<S>; 4]) -> [f32; 4] {
-    let (a, b, c, d) = (halve(simd, a), halve(simd, b), halve(simd, c), halve(simd, d));
-    // Interleaved, so that halves of two vectors stand above each other: a₀₂ b₀₂ a₁₃ b₁₃.
-    let ab: [f32; 4] = (simd.zip_low_f32x4(a, b) + simd.zip_high_f32x4(a, b)).into();
-    let cd: [f32; 4] = (simd.zip_low_f32x4(c, d) + simd.zip_high_f32x4(c, d)).into();
-    [ab[0] + ab[2], ab[1] + ab[3], cd[0] + cd[2], cd[1] + cd[3]]
-}
-
-/// The upper lanes added to the lower ones.
-#[inline(always)]
-fn halve<S: Simd>(simd: S, v: f32x8<S>) -> f32x4<S> {
-    let (low, high) = simd.split_f32x8(v);
-    low + high
 }

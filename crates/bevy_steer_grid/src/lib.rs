@@ -75,6 +75,7 @@ pub mod brute_flock;
 mod build;
 mod columns;
 mod flock;
+mod flock_block;
 mod flock_lanes;
 mod flock_query;
 mod grid;
@@ -90,6 +91,7 @@ mod table;
 mod vicinity;
 
 pub use flock::FlockKernel;
+pub use flock_block::FlockBlock;
 pub use flock_query::{Falloff, FlockQuery, FlockSums};
 pub use grid::Grid;
 pub use item::Item;

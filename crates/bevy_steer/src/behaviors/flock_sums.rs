@@ -5,10 +5,11 @@
 //! is cheaper than to put each answer where the agent lies: loads overlap, stores wait for each other.
 
 use bevy::{math::ops, prelude::*, utils::Parallel};
-use bevy_steer_grid::{Falloff, FlockKernel, FlockQuery, FlockSums, Grid, Neighbor, Runner};
+use bevy_steer_grid::{Falloff, FlockBlock, FlockKernel, FlockQuery, Grid, Neighbor, Runner};
 
 use super::{
-    flock::{FlockLaw, FlockMember, SeparationMode},
+    flock::{FlockLaw, FlockMember},
+    flock_urge::{PLANAR, Packed, SPATIAL, answer_blocks},
     separation::{fade, push_from},
 };
 use crate::{
@@ -18,72 +19,25 @@ use crate::{
 /// Entries of the grid that are answered in one go.
 const STRETCH: usize = 256;
 
-/// What a member is after, its own heading and speed apart.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct FlockUrge {
-    /// The separation of Reynolds, before it is divided by the reaction time.
-    pub(crate) separation: Vec3,
-    /// The weighted sum of the velocities that alignment and cohesion desire is `steady + paced · max_speed`.
-    pub(crate) steady: Vec3,
-    pub(crate) paced: Vec3,
-    /// Their total weight.
-    pub(crate) weight: f32,
-}
-
 /// A question that several members have in common, and what to make of the answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Question {
     pub(crate) member: FlockMember,
     plane: SteeringPlane,
     query: FlockQuery,
-    alignment: Rule,
-    cohesion: Rule,
-    /// What the offset to the centre is multiplied by, beside `max_speed`.
-    pace: f32,
     /// The largest radius.
     reach: f32,
-}
-
-/// Weight and reach of alignment or cohesion.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Rule {
-    weight: f32,
-    radius: f32,
-    /// 1 / (stretch over which a flockmate fades in); 0 for a hard radius.
-    steepness: f32,
-}
-
-impl Rule {
-    fn new(weight: f32, radius: f32, law: FlockLaw) -> Self {
-        let (weight, radius) = (check::or_zero(weight), check::or_zero(radius));
-        let steepness = match law {
-            FlockLaw::Smooth => 1.0 / (FlockQuery::FADE * radius),
-            FlockLaw::Classic => 0.0,
-        };
-        Self { weight, radius, steepness }
-    }
-
-    /// The weight, by the fade of the nearest flockmate, which is the largest one.
-    #[inline]
-    fn at(&self, nearest: f32) -> f32 {
-        if self.steepness == 0.0 {
-            return if nearest <= self.radius { self.weight } else { 0.0 };
-        }
-        let x = ((self.radius - nearest) * self.steepness).clamp(0.0, 1.0);
-        self.weight * (x * x * (3.0 - 2.0 * x))
-    }
 }
 
 impl Question {
     fn new(member: &FlockMember, plane: SteeringPlane) -> Self {
         let view = member.field_of_view;
         let sees_all = !(view.is_finite() && (0.0..360.0).contains(&view));
-        let law = member.law;
         Self {
             member: *member,
             plane,
             query: FlockQuery {
-                falloff: match law {
+                falloff: match member.law {
                     FlockLaw::Smooth => Falloff::Smooth,
                     FlockLaw::Classic => Falloff::Hard,
                 },
@@ -93,38 +47,8 @@ impl Question {
                 cos_half_view: if sees_all { -2.0 } else { ops::cos(0.5 * view.to_radians()) },
                 max_neighbors: member.max_neighbors,
             },
-            alignment: Rule::new(member.alignment_weight, member.alignment_radius, law),
-            cohesion: Rule::new(member.cohesion_weight, member.cohesion_radius, law),
-            pace: 1.0 / member.cohesion_radius,
             reach: member.reach(),
         }
-    }
-
-    #[inline]
-    fn urge(&self, sums: &FlockSums) -> FlockUrge {
-        let nearest = sums.nearest_squared.sqrt();
-        let mut urge = FlockUrge { separation: sums.separation, ..default() };
-        if self.member.separation == SeparationMode::Mean && sums.separation_weight > 0.0 {
-            urge.separation /= sums.separation_weight;
-        }
-        if sums.alignment_weight > 0.0 {
-            let weight = self.alignment.at(nearest);
-            urge.steady = sums.alignment * (weight / sums.alignment_weight);
-            urge.weight = weight;
-        }
-        if sums.cohesion_weight > 0.0 {
-            let weight = self.cohesion.at(nearest);
-            match self.member.law {
-                FlockLaw::Smooth => {
-                    let share = weight / sums.cohesion_weight;
-                    urge.steady += sums.cohesion_velocity * share;
-                    urge.paced = sums.cohesion * (share * self.pace);
-                }
-                FlockLaw::Classic => urge.paced = sums.cohesion.normalize_or_zero() * weight,
-            }
-            urge.weight += weight;
-        }
-        urge
     }
 }
 
@@ -165,30 +89,8 @@ impl Questions {
 #[derive(Default)]
 pub(crate) struct Scratch {
     kernel: FlockKernel,
+    blocks: Vec<FlockBlock>,
     nearest: Vec<Neighbor>,
-}
-
-/// An answer as it is kept: what a member is after, and the mark of its question, 0 for who did not ask. In a plane two of
-/// them fill a line of cache.
-pub(crate) type Packed<const N: usize> = [f32; N];
-/// Length of an answer in a plane.
-pub(crate) const PLANAR: usize = 8;
-/// Length of an answer in space.
-pub(crate) const SPATIAL: usize = 11;
-
-impl FlockUrge {
-    #[inline]
-    fn pack<const N: usize>(&self, mark: u32) -> Packed<N> {
-        let Self { separation: s, steady: a, paced: b, weight } = *self;
-        let mark = f32::from_bits(mark);
-        let mut packed = [0.0; N];
-        if N == PLANAR {
-            packed.copy_from_slice(&[mark, weight, s.x, s.y, a.x, a.y, b.x, b.y]);
-        } else {
-            packed.copy_from_slice(&[mark, weight, s.x, s.y, s.z, a.x, a.y, a.z, b.x, b.y, b.z]);
-        }
-        packed
-    }
 }
 
 /// All answers, in grid order; kept from tick to tick for their memory.
@@ -234,32 +136,44 @@ fn answer<const N: usize>(
     let question = |entry: usize| neighbors.question(marks[entry]).filter(|q| q.plane == plane);
     pool.run(answers.chunks_mut(STRETCH).enumerate(), |(stretch, answers)| {
         let first = stretch * STRETCH;
-        let Scratch { kernel, nearest } = &mut *scratch.borrow_local_mut();
-        answers.iter_mut().for_each(|answer| answer[0] = 0.0);
-        grid.for_each_flock_sums(
-            first..first + answers.len(),
-            kernel,
-            |entry| question(entry).map(|q| &q.query),
-            |entry, sums| {
-                if let Some(question) = question(entry) {
-                    let mut urge = question.urge(sums);
-                    if sums.coincident {
-                        let mut sums = *sums;
-                        sums.separation += part(grid, plane, entry, &question.query, nearest);
-                        urge = question.urge(&sums);
-                    }
-                    answers[entry - first] = urge.pack(marks[entry]);
+        let Scratch { kernel, blocks, nearest } = &mut *scratch.borrow_local_mut();
+        let entries = first..first + answers.len();
+        grid.flock_blocks(entries, kernel, |entry| question(entry).map(|q| &q.query), blocks);
+        for block in blocks.iter_mut().filter(|block| block.coincident != 0) {
+            for n in 0..block.len {
+                let entry = block.entries[n] as usize;
+                if block.coincident >> n & 1 == 1
+                    && let Some(question) = question(entry)
+                {
+                    add_parting(grid, question, entry, nearest, block, n);
                 }
-            },
-        );
+            }
+        }
+        answers.iter_mut().for_each(|answer| answer[0] = 0.0);
+        answer_blocks(blocks, marks, |mark| neighbors.question(mark), first, answers);
     });
 }
 
 /// Flockmates on one spot of whom all are looked at.
 const PILE: usize = 64;
 
-/// The push on an entry from flockmates on the same spot, in grid coordinates: the numbers of the two decide the direction.
+/// Adds the push from flockmates on the same spot to the `n`th entry of a block.
 #[cold]
+fn add_parting(
+    grid: &Grid,
+    question: &Question,
+    entry: usize,
+    nearest: &mut Vec<Neighbor>,
+    block: &mut FlockBlock,
+    n: usize,
+) {
+    let push = part(grid, question.plane, entry, &question.query, nearest).to_array();
+    for (sums, push) in block.separation.iter_mut().zip(push) {
+        sums[n] += push;
+    }
+}
+
+/// The push on an entry from flockmates on the same spot, in grid coordinates: the numbers of the two decide the direction.
 fn part(
     grid: &Grid,
     plane: SteeringPlane,

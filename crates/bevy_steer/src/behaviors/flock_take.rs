@@ -1,10 +1,11 @@
 //! Brings flock members what the grid has answered, several of them side by side.
 
-use fearless_simd::{Simd, dispatch, f32x16, prelude::*};
+use fearless_simd::{Simd, dispatch, f32x8, f32x16, prelude::*};
 
 use super::{
     flock::{CRUISE, FlockLaw, FlockMember},
-    flock_sums::{FlockAnswers, Packed, Question},
+    flock_sums::{FlockAnswers, Question},
+    flock_urge::{PLANAR, Packed, transposed},
 };
 use crate::{
     accumulator::{Contribution, ContributionKind, SteeringAccumulator},
@@ -44,8 +45,9 @@ struct Rules {
     priority: [SteeringPriority; LANES],
 }
 
-/// What the grid has answered.
+/// What the grid has answered; see [`Packed`].
 struct Urges {
+    marks: Numbers,
     weight: Numbers,
     separation: Vectors,
     steady: Vectors,
@@ -98,6 +100,7 @@ impl Members<'_, '_> {
             velocity: Vectors::ZERO,
             rules: Rules::NONE,
             urges: Urges {
+                marks: Numbers::ZERO,
                 weight: Numbers::ZERO,
                 separation: Vectors::ZERO,
                 steady: Vectors::ZERO,
@@ -115,7 +118,7 @@ impl Members<'_, '_> {
         };
         for (n, accumulators) in accumulators.chunks_mut(LANES).enumerate() {
             let first = first + n * LANES;
-            let asked = self.fetch(first, accumulators.len(), answers, &mut lot);
+            let asked = self.fetch(simd, first, accumulators.len(), answers, &mut lot);
             wish(simd, self.plane, self.steering.dt(), &lot, &mut wishes);
             (wishes.pushes, wishes.desires) = (wishes.pushes & asked, wishes.desires & asked);
             for (lane, accumulator) in accumulators.iter_mut().enumerate() {
@@ -126,7 +129,14 @@ impl Members<'_, '_> {
 
     /// Fills a lot with the members from the `first` one on; a bit for each that has an answer.
     #[inline(always)]
-    fn fetch<const N: usize>(&self, first: usize, count: usize, answers: &[Packed<N>], lot: &mut Lot) -> u64 {
+    fn fetch<S: Simd, const N: usize>(
+        &self,
+        simd: S,
+        first: usize,
+        count: usize,
+        answers: &[Packed<N>],
+        lot: &mut Lot,
+    ) -> u64 {
         let grid = self.steering.grid();
         let Some(cells) = grid.cells(self.plane) else { return 0 };
         // In three steps, each a short loop, so that many fetches are under way at the same time.
@@ -141,9 +151,10 @@ impl Members<'_, '_> {
         for (answer, &entry) in fetched.iter_mut().zip(&entries) {
             *answer = answers.get(entry).copied().unwrap_or([0.0; N]);
         }
+        lot.urges.set(simd, &fetched);
         let mut asked = 0;
-        for (lane, answer) in fetched[..count].iter().enumerate() {
-            let mark = lot.urges.set(lane, answer);
+        for lane in 0..count {
+            let mark = lot.urges.marks.0[lane].to_bits();
             if mark != lot.rules.marks[lane] {
                 lot.rules.set(lane, mark, grid.question(mark));
             }
@@ -156,18 +167,36 @@ impl Members<'_, '_> {
 }
 
 impl Urges {
-    /// Enters an answer, in the grid's coordinates; returns the mark of its question, 0 for who did not ask.
+    /// Enters answers.
     #[inline(always)]
-    fn set<const N: usize>(&mut self, lane: usize, answer: &Packed<N>) -> u32 {
-        let dimensions = if N == super::flock_sums::PLANAR { 2 } else { 3 };
-        self.weight.0[lane] = answer[1];
-        for (n, vectors) in [&mut self.separation, &mut self.steady, &mut self.paced].into_iter().enumerate()
-        {
-            for axis in 0..dimensions {
-                vectors.0[axis].0[lane] = answer[2 + n * dimensions + axis];
+    fn set<S: Simd, const N: usize>(&mut self, simd: S, answers: &[Packed<N>; LANES]) {
+        let Self { marks, weight, separation: s, steady: a, paced: b } = self;
+        if N == PLANAR {
+            let [sx, sy, _] = &mut s.0;
+            let [ax, ay, _] = &mut a.0;
+            let [bx, by, _] = &mut b.0;
+            let columns = [marks, weight, sx, sy, ax, ay, bx, by];
+            let mut halves = [[f32x8::splat(simd, 0.0); 8]; 2];
+            for (half, answers) in halves.iter_mut().zip(answers.chunks_exact(8)) {
+                for n in 0..8 {
+                    half[n] = f32x8::from_slice(simd, &answers[n]);
+                }
+                *half = transposed(simd, *half);
+            }
+            for (n, column) in columns.into_iter().enumerate() {
+                halves[0][n].store_slice(&mut column.0[..8]);
+                halves[1][n].store_slice(&mut column.0[8..]);
+            }
+        } else {
+            for (lane, answer) in answers.iter().enumerate() {
+                (marks.0[lane], weight.0[lane]) = (answer[0], answer[1]);
+                for (n, vectors) in [&mut *s, &mut *a, &mut *b].into_iter().enumerate() {
+                    for axis in 0..3 {
+                        vectors.0[axis].0[lane] = answer[2 + n * 3 + axis];
+                    }
+                }
             }
         }
-        answer[0].to_bits()
     }
 }
 

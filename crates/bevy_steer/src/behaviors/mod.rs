@@ -11,6 +11,7 @@ mod flee;
 mod flock;
 mod flock_sums;
 mod flock_take;
+mod flock_urge;
 mod obstacle_feeler;
 mod offset_pursue;
 mod path_follow;
