@@ -65,7 +65,7 @@ pub mod check {
     #[inline]
     #[must_use]
     pub fn or_zero(value: f32) -> f32 {
-        if value.is_finite() && value > 0.0 { value } else { 0.0 }
+        if value > 0.0 && value <= f32::MAX { value } else { 0.0 }
     }
 }
 

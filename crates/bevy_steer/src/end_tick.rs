@@ -81,6 +81,7 @@ fn end_lot<S: Simd>(
     let all = batch.first + first;
     let plane = shared.plane.map_or(defaults.plane, |planes| planes[all]);
     let mode = shared.combine.map_or(defaults.combine, |modes| modes[all]);
+    let dt = check::or_zero(world.steering.dt());
     let mut odd = 0;
     lot.sheaf.clear();
     for lane in 0..count {
@@ -94,7 +95,7 @@ fn end_lot<S: Simd>(
         lot.velocity.set(lane, batch.velocity.values[first + lane].0);
     }
     outcome.odd = odd;
-    integrate_lot(simd, mode, plane, world.steering.dt(), lot, outcome);
+    integrate_lot(simd, mode, plane, dt, lot, outcome);
 
     for lane in 0..count {
         let n = first + lane;
@@ -103,6 +104,7 @@ fn end_lot<S: Simd>(
         } else {
             let end = End {
                 plane,
+                dt,
                 force: outcome.force.get(lane),
                 desired_velocity: outcome.desired.get(lane),
                 before: plane.project(lot.position.get(lane)),
@@ -133,7 +135,7 @@ fn integrate_lot<S: Simd>(
     let views = Views::new(simd, &lot.limits, &lot.velocity, plane, dt);
     let before = raw_position.projected(simd, plane);
     let force = combine_lanes(simd, mode, &lot.sheaf, plane, &views);
-    let dt = f32x16::splat(simd, check::or_zero(dt));
+    let dt = f32x16::splat(simd, dt);
     let desired = views.velocity.plus(force, views.relaxation).truncated(views.max_speed);
     let velocity = views.velocity.plus(force.over(views.mass), dt).truncated(views.max_speed);
     let position = before.plus(velocity, dt);
@@ -152,6 +154,7 @@ fn integrate_lot<S: Simd>(
 /// How the tick ends for one agent.
 struct End {
     plane: SteeringPlane,
+    dt: f32,
     force: Vec3,
     desired_velocity: Vec3,
     /// In its plane, like the position after.
@@ -166,8 +169,7 @@ impl End {
     #[inline(always)]
     fn write(self, world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) {
         let at = batch.first + n;
-        let Self { plane, force, desired_velocity, before, velocity, position, moved, max_speed } = self;
-        let dt = check::or_zero(world.steering.dt());
+        let Self { plane, dt, force, desired_velocity, before, velocity, position, moved, max_speed } = self;
         batch.output.set_if_neq(n, SteeringOutput { force, desired_velocity });
         if !shared.custom {
             batch.velocity.set_if_neq(n, SteeringVelocity(velocity));
@@ -260,6 +262,7 @@ fn end_one(world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) {
     }
     let end = End {
         plane,
+        dt: view.dt,
         force,
         desired_velocity: if stop { Vec3::ZERO } else { desired },
         before: view.position,

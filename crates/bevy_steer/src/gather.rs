@@ -11,7 +11,7 @@ use bevy_steer_grid::{Item, Layout, RadiusCensus, Runner};
 use crate::{
     accumulator::SteeringAccumulator,
     agent::{SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
-    behaviors::{Arrive, ArriveState, FlockMember, Questions, Separation},
+    behaviors::{Arrive, ArriveState, BatchQuestions, FlockMember, Question, Separation},
     neighbors::{Errand, FLOCK_BIT, NeighborGrid, flock_key},
     parallel::{BATCH, ComputeRunner},
     plane::SteeringPlane,
@@ -64,13 +64,14 @@ struct Batch<'a> {
     /// Number of the batch.
     number: usize,
     items: &'a mut [Item],
-    questions: &'a mut Questions,
+    known: &'a [Question],
+    questions: &'a mut BatchQuestions,
 }
 
 impl GatheredContiguousItem<'_, '_> {
     /// Fills a batch with agents of this table, as seen in `plane`.
     fn fill(&self, batch: Batch, plane: SteeringPlane, default_plane: SteeringPlane) -> Found {
-        let Batch { first, row, number, items, questions } = batch;
+        let Batch { first, row, number, items, known, questions } = batch;
         let mut found = Found::default();
         questions.clear();
         for (n, item) in items.iter_mut().enumerate() {
@@ -87,11 +88,11 @@ impl GatheredContiguousItem<'_, '_> {
                 let member = &flock[at];
                 key = flock_key(group);
                 if there {
-                    let (place, reach) = questions.ask(member, own_plane);
+                    let (question, reach) = questions.ask(known, number, member, own_plane);
                     found.reaches.count(reach);
                     // Held contributions serve for another tick.
                     if !(self.every && self.accumulator[at].is_held()) {
-                        mark = (number * BATCH + place) as u32 + 1;
+                        mark = question;
                     }
                 }
             }
@@ -141,9 +142,8 @@ pub(crate) fn build_grid(
     if have_errands {
         errands.resize(rows, Errand::default());
     }
-    if questions.len() < batches {
-        questions.resize_with(batches, Questions::default);
-    }
+    questions.begin(batches);
+    let (known, questions) = questions.split();
 
     let pool = ComputeRunner::new(rows, defaults.parallel_from);
     let mut gather = |plane: SteeringPlane, items: &mut [Item]| {
@@ -157,7 +157,7 @@ pub(crate) fn build_grid(
             let jobs = these.chunks_mut(BATCH).zip(theirs).enumerate();
             pool.run(jobs, |(n, (items, questions))| {
                 let first = n * BATCH;
-                let batch = Batch { first, row: row + first, number: number + n, items, questions };
+                let batch = Batch { first, row: row + first, number: number + n, items, known, questions };
                 let seen = table.fill(batch, plane, defaults.plane);
                 found.lock().unwrap_or_else(PoisonError::into_inner).add(seen);
             });

@@ -8,8 +8,7 @@ use bevy_steer_grid::{Grid, Item};
 
 use crate::{
     agent::AgentView,
-    behaviors::{Question, Questions},
-    parallel::BATCH,
+    behaviors::{FlockQuestions, Question},
     plane::SteeringPlane,
     rng::SteeringId,
     rows::Rows,
@@ -35,8 +34,8 @@ pub struct NeighborGrid {
     pub(crate) errands: Vec<Errand>,
     /// The tables that agents lie in, and the row that each begins with.
     pub(crate) tables: Vec<(TableId, usize)>,
-    /// What flock members ask, batch by batch; entries have the place of theirs as their mark.
-    pub(crate) questions: Vec<Questions>,
+    /// What flock members ask; entries have the mark of their question.
+    pub(crate) questions: FlockQuestions,
 }
 
 /// What an agent arrives at, as a number, and whether it has settled there.
@@ -116,8 +115,7 @@ impl NeighborGrid {
     /// The question under a grid entry's mark.
     #[inline]
     pub(crate) fn question(&self, mark: u32) -> Option<&Question> {
-        let place = mark.checked_sub(1)? as usize;
-        self.questions[place / BATCH].get(place % BATCH)
+        self.questions.get(mark)
     }
 
     /// Finds the rows of agents.

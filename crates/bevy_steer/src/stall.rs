@@ -55,6 +55,7 @@ impl StallWatch {
     }
 
     /// Ends a tick; answers whether the agent has just stalled.
+    #[inline]
     pub(crate) fn end_tick(
         &mut self,
         position: Vec3,
@@ -67,13 +68,14 @@ impl StallWatch {
         let idle = 0.1 * max_speed;
         // Before the first tick the place is infinitely far away.
         let stays = position.distance_squared(self.place) <= progress * progress;
-        let waits = stays & (wanted.length_squared() > idle * idle);
+        if !stays || wanted.length_squared() <= idle * idle {
+            (self.place, self.waited) = (position, 0.0);
+            return false;
+        }
         let before = self.waited;
         // Capped, so that it does not grow for ever.
-        let waited = (before + dt).min(self.after.max(before));
-        self.place = if waits { self.place } else { position };
-        self.waited = if waits { waited } else { 0.0 };
-        waits & (before < self.after) & (waited >= self.after)
+        self.waited = (before + dt).min(self.after.max(before));
+        before < self.after && self.waited >= self.after
     }
 }
 

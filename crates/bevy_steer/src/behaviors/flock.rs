@@ -124,6 +124,32 @@ impl FlockMember {
             .max(check::or_zero(self.alignment_radius))
             .max(check::or_zero(self.cohesion_radius))
     }
+
+    /// Whether all values are the same, to the bit.
+    #[inline]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let numbers = |m: &Self| {
+            [
+                m.separation_radius,
+                m.separation_weight,
+                m.alignment_radius,
+                m.alignment_weight,
+                m.cohesion_radius,
+                m.cohesion_weight,
+                m.cruise_weight,
+                m.field_of_view,
+                m.weight,
+            ]
+        };
+        // Without branches, for it is asked of every member in every tick.
+        let pairs = numbers(self).into_iter().zip(numbers(other));
+        let difference = pairs.fold(0, |all, (a, b)| all | (a.to_bits() ^ b.to_bits()));
+        (difference == 0)
+            & (self.law == other.law)
+            & (self.separation == other.separation)
+            & (self.max_neighbors == other.max_neighbors)
+            & (self.priority == other.priority)
+    }
 }
 
 impl SteeringBehavior for FlockMember {

@@ -4,11 +4,11 @@
 //! to end, eight neighbours at a time, and afterwards each agent fetches its answer by the entry that it has there. Fetching
 //! is cheaper than to put each answer where the agent lies: loads overlap, stores wait for each other.
 
-use bevy::{math::ops, prelude::*, utils::Parallel};
-use bevy_steer_grid::{Falloff, FlockBlock, FlockKernel, FlockQuery, Grid, Neighbor, Runner};
+use bevy::{prelude::*, utils::Parallel};
+use bevy_steer_grid::{FlockBlock, FlockKernel, FlockQuery, Grid, Neighbor, Runner};
 
 use super::{
-    flock::{FlockLaw, FlockMember},
+    flock_questions::Question,
     flock_urge::{PLANAR, Packed, SPATIAL, answer_blocks},
     separation::{fade, push_from},
 };
@@ -18,73 +18,6 @@ use crate::{
 
 /// Entries of the grid that are answered in one go.
 const STRETCH: usize = 256;
-
-/// A question that several members have in common, and what to make of the answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Question {
-    pub(crate) member: FlockMember,
-    plane: SteeringPlane,
-    query: FlockQuery,
-    /// The largest radius.
-    reach: f32,
-}
-
-impl Question {
-    fn new(member: &FlockMember, plane: SteeringPlane) -> Self {
-        let view = member.field_of_view;
-        let sees_all = !(view.is_finite() && (0.0..360.0).contains(&view));
-        Self {
-            member: *member,
-            plane,
-            query: FlockQuery {
-                falloff: match member.law {
-                    FlockLaw::Smooth => Falloff::Smooth,
-                    FlockLaw::Classic => Falloff::Hard,
-                },
-                separation_radius: member.separation_radius,
-                alignment_radius: member.alignment_radius,
-                cohesion_radius: member.cohesion_radius,
-                cos_half_view: if sees_all { -2.0 } else { ops::cos(0.5 * view.to_radians()) },
-                max_neighbors: member.max_neighbors,
-            },
-            reach: member.reach(),
-        }
-    }
-}
-
-/// The questions of a batch of agents. Agents are asked as they are gathered for the grid, so that the grid holds what each
-/// asks beside where it is.
-#[derive(Default)]
-pub(crate) struct Questions {
-    different: Vec<Question>,
-    last: usize,
-}
-
-impl Questions {
-    pub(crate) fn clear(&mut self) {
-        self.different.clear();
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, place: usize) -> Option<&Question> {
-        self.different.get(place)
-    }
-
-    /// Enters what one agent asks; answers its place among the questions of this batch, and how far it looks.
-    #[inline]
-    pub(crate) fn ask(&mut self, member: &FlockMember, plane: SteeringPlane) -> (usize, f32) {
-        let same = |q: &Question| q.plane == plane && q.member == *member;
-        if !self.different.get(self.last).is_some_and(same) {
-            // A few kinds of agents side by side; agents that all differ are not searched for.
-            let known = self.different.iter().take(8).position(same);
-            self.last = known.unwrap_or(self.different.len());
-            if known.is_none() {
-                self.different.push(Question::new(member, plane));
-            }
-        }
-        (self.last, self.different[self.last].reach)
-    }
-}
 
 #[derive(Default)]
 pub(crate) struct Scratch {

@@ -4,7 +4,8 @@ use fearless_simd::{Simd, dispatch, f32x8, f32x16, prelude::*};
 
 use super::{
     flock::{CRUISE, FlockLaw, FlockMember},
-    flock_sums::{FlockAnswers, Question},
+    flock_questions::Question,
+    flock_sums::FlockAnswers,
     flock_urge::{PLANAR, Packed, transposed},
 };
 use crate::{

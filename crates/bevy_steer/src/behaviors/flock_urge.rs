@@ -5,7 +5,7 @@ use fearless_simd::{Simd, dispatch, f32x8, prelude::*};
 
 use super::{
     flock::{FlockLaw, SeparationMode},
-    flock_sums::Question,
+    flock_questions::Question,
 };
 use crate::{behavior::check, lanes};
 
