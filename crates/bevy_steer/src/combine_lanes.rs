@@ -3,17 +3,20 @@
 use fearless_simd::{Simd, f32x16, mask32x16, prelude::*, u32x16};
 
 use crate::{
-    accumulator::{Contribution, ContributionKind, INLINE_CONTRIBUTIONS},
+    accumulator::{Contribution, ContributionKind},
     combine::{SILENT_SQUARED, SteeringCombine},
     lanes::{LANES, Numbers, Vectors, Views, Wide},
     plane::SteeringPlane,
     priority::SteeringPriority,
 };
 
+/// Contributions of an agent that there is room for.
+const LAYERS: usize = 4;
+
 /// The sorted contributions of several agents, to be filled in one by one.
 pub(crate) struct Sheaf {
     /// The nth contribution of each agent.
-    layers: [Layer; INLINE_CONTRIBUTIONS],
+    layers: [Layer; LAYERS],
     /// Contributions of each agent.
     counts: [u32; LANES],
     deepest: usize,
@@ -28,8 +31,7 @@ struct Layer {
 
 impl Sheaf {
     pub(crate) const EMPTY: Self = Self {
-        layers: [Layer { keys: [0; LANES], values: Vectors::ZERO, weights: Numbers::ZERO };
-            INLINE_CONTRIBUTIONS],
+        layers: [Layer { keys: [0; LANES], values: Vectors::ZERO, weights: Numbers::ZERO }; LAYERS],
         counts: [0; LANES],
         deepest: 0,
     };
@@ -44,7 +46,7 @@ impl Sheaf {
     /// Enters an agent; false if it has more contributions than there is room for, or wants to rest.
     #[inline(always)]
     pub(crate) fn set(&mut self, lane: usize, contributions: &[Contribution]) -> bool {
-        if contributions.len() > INLINE_CONTRIBUTIONS {
+        if contributions.len() > LAYERS {
             return false;
         }
         let mut rests = false;
@@ -255,7 +257,7 @@ mod tests {
     fn who_rests_or_has_too_many_wishes_is_told() {
         let (a, goal) = (BehaviorId::new("A"), SteeringPriority::GOAL);
         let (mut many, mut rest) = (SteeringAccumulator::default(), SteeringAccumulator::default());
-        (0..=INLINE_CONTRIBUTIONS).for_each(|_| many.push(a, Vec3::X, 1.0, goal));
+        (0..=LAYERS).for_each(|_| many.push(a, Vec3::X, 1.0, goal));
         rest.rest(a, 1.0, goal);
         let mut sheaf = Sheaf::EMPTY;
         assert!(!sheaf.set(0, many.sorted()) && !sheaf.set(1, rest.sorted()) && sheaf.set(2, &[]));

@@ -95,7 +95,6 @@ impl Plugin for SteeringCorePlugin {
             .register_type::<SteeringVelocity>()
             .register_type::<SteeringGroup>()
             .register_type::<SteeringAccumulator>()
-            // A `SmallVec` does not register what it holds, and without it no scene with an accumulator can be loaded.
             .register_type::<Contribution>()
             .register_type::<SteeringOutput>()
             .register_type::<CustomIntegration>()

@@ -2,10 +2,19 @@
 
 use core::cmp::Ordering;
 
-use bevy::prelude::*;
+use bevy::{
+    prelude::*,
+    reflect::{ReflectDeserialize, ReflectSerialize},
+};
 use smallvec::SmallVec;
 
 use crate::priority::SteeringPriority;
+
+mod saved;
+mod store;
+
+pub use store::INLINE_CONTRIBUTIONS;
+use store::Store;
 
 /// Names a behaviour: the hash of its name, the same in every build and on every machine.
 #[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -65,6 +74,8 @@ pub struct Contribution {
 }
 
 impl Contribution {
+    const NOTHING: Self = Self { value: Vec3::ZERO, weight: 0.0, key: 0 };
+
     #[inline]
     pub(crate) const fn new(
         kind: ContributionKind,
@@ -156,8 +167,8 @@ pub struct SteeringGoal {
 /// clears them.
 ///
 /// Any system in [`SteeringSystems::Steer`](crate::SteeringSystems::Steer) or `Avoid` may write here, the game's own like
-/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 4 contributions
-/// need no heap, and an accumulator that has held more keeps its memory.
+/// the built-in ones. The order of writing does not matter: the result is the same to the bit. Up to 3 contributions, or 2
+/// and a goal, need no heap; an accumulator that has held more keeps its memory.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -172,19 +183,12 @@ pub struct SteeringGoal {
 /// }
 /// # let _ = IntoSystem::into_system(wind);
 /// ```
-#[derive(Component, Reflect, Debug, Clone, PartialEq, Default)]
-#[cfg_attr(feature = "serialize", derive(serde::Serialize, serde::Deserialize))]
-#[reflect(Component, Default, Debug, Clone, PartialEq)]
+#[derive(Component, Reflect, Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(from = "saved::Saved", into = "saved::Saved")]
+#[reflect(opaque)]
+#[reflect(Component, Default, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[type_path = "bevy_steer"]
-pub struct SteeringAccumulator {
-    contributions: SmallVec<[Contribution; INLINE_CONTRIBUTIONS]>,
-    goal: Option<SteeringGoal>,
-    held: bool,
-    rejected: Option<BehaviorId>,
-}
-
-/// Contributions that fit into an accumulator without heap memory; one that has held more keeps its memory.
-pub const INLINE_CONTRIBUTIONS: usize = 4;
+pub struct SteeringAccumulator(Store);
 
 /// Desires that can be looked at together without heap memory.
 const MOST_DESIRES: usize = 16;
@@ -229,21 +233,21 @@ impl SteeringAccumulator {
         weight: f32,
         priority: SteeringPriority,
     ) {
-        if self.held || weight == 0.0 {
+        if self.is_held() || weight == 0.0 {
             return;
         }
         if value.is_finite() && weight.is_finite() && weight > 0.0 {
-            self.contributions.push(Contribution::new(kind, id, value, weight, priority));
-        } else if self.rejected.is_none_or(|first| id < first) {
-            self.rejected = Some(id);
+            self.0.push(Contribution::new(kind, id, value, weight, priority));
+        } else if self.0.rejected().is_none_or(|first| id < first) {
+            self.0.set_rejected(Some(id));
         }
     }
 
     /// Adds a contribution that is known to be finite and to have a weight above 0.
     #[inline]
     pub(crate) fn add_sound(&mut self, contribution: Contribution) {
-        if !self.held {
-            self.contributions.push(contribution);
+        if !self.is_held() {
+            self.0.push(contribution);
         }
     }
 
@@ -252,21 +256,22 @@ impl SteeringAccumulator {
     #[inline]
     pub fn set_goal(&mut self, id: BehaviorId, priority: SteeringPriority, position: Vec3, tolerance: f32) {
         let key = Contribution::new(ContributionKind::Desired, id, position, 1.0, priority).key;
-        if !self.held && position.is_finite() && self.goal.is_none_or(|goal| key < goal.key) {
-            self.goal = Some(SteeringGoal { position, tolerance, key });
+        if !self.is_held() && position.is_finite() && self.goal().is_none_or(|goal| key < goal.key) {
+            self.0.set_goal(Some(SteeringGoal { position, tolerance, key }));
         }
     }
 
     /// Where the agent is heading this tick, as far as a behaviour has said so.
     #[must_use]
-    pub const fn goal(&self) -> Option<&SteeringGoal> {
-        self.goal.as_ref()
+    pub fn goal(&self) -> Option<SteeringGoal> {
+        self.0.goal()
     }
 
     /// What has been written so far, in the order of writing.
+    #[inline]
     #[must_use]
     pub fn contributions(&self) -> &[Contribution] {
-        &self.contributions
+        self.0.contributions()
     }
 
     /// The weighted mean of the velocities desired so far; `None` where nothing desires one.
@@ -281,7 +286,7 @@ impl SteeringAccumulator {
     /// have written its own yet.
     pub(crate) fn sorted_desires(&self, from: SteeringPriority) -> SmallVec<[Contribution; MOST_DESIRES]> {
         let wanted = |c: &&Contribution| c.kind() != ContributionKind::Push && c.priority() >= from;
-        let mut desires: SmallVec<_> = self.contributions.iter().filter(wanted).copied().collect();
+        let mut desires: SmallVec<_> = self.contributions().iter().filter(wanted).copied().collect();
         desires.sort_unstable_by(Contribution::order);
         desires
     }
@@ -291,21 +296,21 @@ impl SteeringAccumulator {
     #[inline]
     #[must_use]
     pub const fn is_held(&self) -> bool {
-        self.held
+        self.0.is_held()
     }
 
     /// Removes what `id` has written, also from contributions that are held.
     pub fn forget(&mut self, id: BehaviorId) {
-        self.contributions.retain(|c| c.behavior() != id);
-        if self.goal.is_some_and(|goal| (goal.key >> 2) & ((1 << BehaviorId::BITS) - 1) == id.0) {
-            self.goal = None;
+        self.0.retain(|c| c.behavior() != id);
+        if self.goal().is_some_and(|goal| (goal.key >> 2) & ((1 << BehaviorId::BITS) - 1) == id.0) {
+            self.0.set_goal(None);
         }
     }
 
     /// Sorts the contributions and hands them out; for the one system that reads them.
     #[inline]
     pub(crate) fn sorted(&mut self) -> &[Contribution] {
-        let all = &mut self.contributions[..];
+        let all = self.0.contributions_mut();
         match all {
             [] | [_] => {}
             [a, b] => {
@@ -320,20 +325,19 @@ impl SteeringAccumulator {
 
     #[inline]
     pub(crate) fn has_rejected(&self) -> bool {
-        self.rejected.is_some()
+        self.0.rejected().is_some()
     }
 
     pub(crate) fn take_rejected(&mut self) -> Option<BehaviorId> {
-        self.rejected.take()
+        let rejected = self.0.rejected();
+        self.0.set_rejected(None);
+        rejected
     }
 
     /// Ends the tick: holds the contributions for the next one, or drops them.
+    #[inline]
     pub(crate) fn end_tick(&mut self, hold: bool) {
-        self.held = hold;
-        if !hold {
-            self.contributions.clear();
-            self.goal = None;
-        }
+        self.0.end_tick(hold);
     }
 }
 
@@ -386,19 +390,6 @@ mod tests {
         accumulator.end_tick(false);
         accumulator.desire(B, Vec3::Y, 1.0, GOAL);
         assert_eq!(accumulator.contributions().len(), 1);
-    }
-
-    #[test]
-    fn the_usual_contributions_need_no_heap_and_many_need_it_once() {
-        let mut accumulator = SteeringAccumulator::default();
-        for _ in 0..INLINE_CONTRIBUTIONS {
-            accumulator.push(A, Vec3::X, 1.0, GOAL);
-        }
-        assert!(!accumulator.contributions.spilled());
-        accumulator.push(A, Vec3::X, 1.0, GOAL);
-        let capacity = accumulator.contributions.capacity();
-        accumulator.end_tick(false);
-        assert_eq!(accumulator.contributions.capacity(), capacity, "kept for the next tick");
     }
 
     #[test]
