@@ -14,6 +14,7 @@ use crate::{
     integrate::{Integration, SteeringOutput},
     lanes::{self, LANES, Limits, Numbers, Vectors, Views, Wide},
     plane::SteeringPlane,
+    stall::StallWatch,
     turn_limit::limit_turn,
 };
 
@@ -43,6 +44,8 @@ struct Outcome {
     max_speed: Numbers,
     /// A bit for each agent that moves.
     moved: u64,
+    /// A bit for each agent that wants to.
+    wants: u64,
     /// A bit for each agent that has to be looked at by itself.
     odd: u64,
 }
@@ -58,6 +61,7 @@ fn end_lots<S: Simd>(simd: S, world: &Integration, shared: &Shared, batch: &mut 
         position: Vectors::ZERO,
         max_speed: Numbers::ZERO,
         moved: 0,
+        wants: 0,
         odd: 0,
     };
     for first in (0..batch.accumulator.len()).step_by(LANES) {
@@ -111,6 +115,7 @@ fn end_lot<S: Simd>(
                 velocity: outcome.velocity.get(lane),
                 position: outcome.position.get(lane),
                 moved: outcome.moved >> lane & 1 == 1,
+                wants: outcome.wants >> lane & 1 == 1,
                 max_speed: outcome.max_speed.0[lane],
             };
             end.write(world, shared, batch, n);
@@ -149,6 +154,8 @@ fn integrate_lot<S: Simd>(
     outcome.position.store(position);
     outcome.max_speed.store(views.max_speed);
     outcome.moved = position.differs(&before).to_bitmask();
+    let idle = views.max_speed * f32x16::splat(simd, StallWatch::IDLE);
+    outcome.wants = desired.length_squared().simd_gt(idle * idle).to_bitmask();
 }
 
 /// How the tick ends for one agent.
@@ -162,6 +169,7 @@ struct End {
     velocity: Vec3,
     position: Vec3,
     moved: bool,
+    wants: bool,
     max_speed: f32,
 }
 
@@ -169,7 +177,8 @@ impl End {
     #[inline(always)]
     fn write(self, world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) {
         let at = batch.first + n;
-        let Self { plane, dt, force, desired_velocity, before, velocity, position, moved, max_speed } = self;
+        let Self { plane, dt, force, desired_velocity, before, velocity, position, moved, wants, max_speed } =
+            self;
         batch.output.set_if_neq(n, SteeringOutput { force, desired_velocity });
         if !shared.custom {
             batch.velocity.set_if_neq(n, SteeringVelocity(velocity));
@@ -184,12 +193,11 @@ impl End {
                 transform.rotation = turned.unwrap_or(rotation);
             }
         }
-        let id = shared.id[at];
-        let hold = batch.every.as_mut().is_some_and(|every| every[n].end_tick(dt, id));
+        let hold = batch.every.as_mut().is_some_and(|every| every[n].end_tick(dt, shared.id[at]));
         batch.accumulator[n].end_tick(hold);
         let radius = check::or_zero(shared.agent[at].radius);
-        if batch.stall[n].end_tick(before, desired_velocity, max_speed, radius, dt) {
-            world.steering.tell(shared.entity[at], id, 0, Happening::Stalled);
+        if batch.stall[n].end_tick(before, wants, max_speed, radius, dt) {
+            world.steering.tell(shared.entity[at], shared.id[at], 0, Happening::Stalled);
         }
     }
 }
@@ -260,15 +268,18 @@ fn end_one(world: &Integration, shared: &Shared, batch: &mut Batch, n: usize) {
     if !position.is_finite() {
         (velocity, position) = (Vec3::ZERO, view.position);
     }
+    let desired_velocity = if stop { Vec3::ZERO } else { desired };
+    let idle = StallWatch::IDLE * view.max_speed;
     let end = End {
         plane,
         dt: view.dt,
         force,
-        desired_velocity: if stop { Vec3::ZERO } else { desired },
+        desired_velocity,
         before: view.position,
         velocity,
         position,
         moved: position != view.position,
+        wants: desired_velocity.length_squared() > idle * idle,
         max_speed: view.max_speed,
     };
     end.write(world, shared, batch, n);

@@ -1,10 +1,9 @@
 //! All agents into the grid, once per tick.
 
-use std::sync::{Mutex, PoisonError};
-
 use bevy::{
     ecs::{entity::Entities, query::QueryData},
     prelude::*,
+    utils::Parallel,
 };
 use bevy_steer_grid::{Item, Layout, RadiusCensus, Runner};
 
@@ -39,7 +38,7 @@ pub(crate) struct Gathered {
 
 /// What gathering finds out beside the agents themselves.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Found {
     planes: [bool; 3],
     /// How far agents look.
     reaches: RadiusCensus,
@@ -70,9 +69,8 @@ struct Batch<'a> {
 
 impl GatheredContiguousItem<'_, '_> {
     /// Fills a batch with agents of this table, as seen in `plane`.
-    fn fill(&self, batch: Batch, plane: SteeringPlane, default_plane: SteeringPlane) -> Found {
+    fn fill(&self, batch: Batch, plane: SteeringPlane, default_plane: SteeringPlane, found: &mut Found) {
         let Batch { first, row, number, items, known, questions } = batch;
-        let mut found = Found::default();
         questions.clear();
         for (n, item) in items.iter_mut().enumerate() {
             let at = first + n;
@@ -114,7 +112,6 @@ impl GatheredContiguousItem<'_, '_> {
                 mark,
             };
         }
-        found
     }
 }
 
@@ -124,6 +121,7 @@ pub(crate) fn build_grid(
     defaults: Res<SteeringDefaults>,
     entities: &Entities,
     agents: Query<Gathered>,
+    mut found: Local<Parallel<Found>>,
 ) {
     let NeighborGrid { grids, items, entities: names, errands, tables, questions } = &mut *grid;
     tables.clear();
@@ -147,7 +145,6 @@ pub(crate) fn build_grid(
 
     let pool = ComputeRunner::new(rows, defaults.parallel_from);
     let mut gather = |plane: SteeringPlane, items: &mut [Item]| {
-        let found = Mutex::new(Found::default());
         let (mut row, mut number, mut items, mut questions) = (0, 0, items, &mut questions[..]);
         for table in contiguous(&agents) {
             let len = table.entity.len();
@@ -158,13 +155,14 @@ pub(crate) fn build_grid(
             pool.run(jobs, |(n, (items, questions))| {
                 let first = n * BATCH;
                 let batch = Batch { first, row: row + first, number: number + n, items, known, questions };
-                let seen = table.fill(batch, plane, defaults.plane);
-                found.lock().unwrap_or_else(PoisonError::into_inner).add(seen);
+                table.fill(batch, plane, defaults.plane, &mut found.borrow_local_mut());
             });
             row += len;
             number += batches;
         }
-        found.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let mut sum = Found::default();
+        found.iter_mut().for_each(|found| sum.add(core::mem::take(found)));
+        sum
     };
     let Found { planes, reaches, sizes } = gather(defaults.plane, items);
     let mut row = 0;

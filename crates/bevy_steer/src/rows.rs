@@ -45,6 +45,14 @@ impl<'r> Rows<'r> {
 }
 
 impl TableRows<'_> {
+    /// The row of the `first` of some agents of the table, if the others follow it: so it is unless agents have moved.
+    #[inline]
+    pub(crate) fn run(&self, first: usize, count: usize) -> Option<usize> {
+        let row = self.first? + first;
+        let then = self.rows.grid.entities.get(row..row + count)?;
+        (then == &self.table[first..first + count]).then_some(row)
+    }
+
     /// The row of the `n`th agent of the table; `None` if it was no agent at the start of the tick.
     #[inline]
     pub(crate) fn row(&self, n: usize) -> Option<usize> {

@@ -59,24 +59,25 @@ impl StallWatch {
     pub(crate) fn end_tick(
         &mut self,
         position: Vec3,
-        wanted: Vec3,
+        wants: bool,
         max_speed: f32,
         radius: f32,
         dt: f32,
     ) -> bool {
         let progress = (0.5 * radius).min(0.25 * self.after * max_speed);
-        let idle = 0.1 * max_speed;
         // Before the first tick the place is infinitely far away.
         let stays = position.distance_squared(self.place) <= progress * progress;
-        if !stays || wanted.length_squared() <= idle * idle {
-            (self.place, self.waited) = (position, 0.0);
-            return false;
-        }
+        let waits = stays & wants;
         let before = self.waited;
         // Capped, so that it does not grow for ever.
-        self.waited = (before + dt).min(self.after.max(before));
-        before < self.after && self.waited >= self.after
+        let waited = (before + dt).min(self.after.max(before));
+        self.place = if waits { self.place } else { position };
+        self.waited = if waits { waited } else { 0.0 };
+        waits & (before < self.after) & (waited >= self.after)
     }
+
+    /// Share of `max_speed` above which the output of an agent wants to move.
+    pub(crate) const IDLE: f32 = 0.1;
 }
 
 #[cfg(test)]
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     fn ticks(watch: &mut StallWatch, n: usize, position: Vec3, wanted: f32) -> usize {
-        (0..n).filter(|_| watch.end_tick(position, Vec3::X * wanted, 5.0, 0.5, 0.1)).count()
+        (0..n).filter(|_| watch.end_tick(position, wanted > 0.5, 5.0, 0.5, 0.1)).count()
     }
 
     #[test]
@@ -111,8 +112,7 @@ mod tests {
     fn an_agent_that_wants_to_stand_or_moves_never_stalls() {
         let mut watch = StallWatch::default();
         assert_eq!(ticks(&mut watch, 100, Vec3::ZERO, 0.0), 0);
-        let moving =
-            (0..100).filter(|&i| watch.end_tick(Vec3::X * i as f32, Vec3::X * 5.0, 5.0, 0.5, 0.1)).count();
+        let moving = (0..100).filter(|&i| watch.end_tick(Vec3::X * i as f32, true, 5.0, 0.5, 0.1)).count();
         assert_eq!(moving, 0);
     }
 }

@@ -82,7 +82,9 @@ fn answer<const N: usize>(
                 }
             }
         }
-        answers.iter_mut().for_each(|answer| answer[0] = 0.0);
+        if blocks.iter().map(|block| block.len).sum::<usize>() < answers.len() {
+            answers.iter_mut().for_each(|answer| answer[0] = 0.0);
+        }
         answer_blocks(blocks, marks, |mark| neighbors.question(mark), first, answers);
     });
 }

@@ -18,6 +18,9 @@ use crate::{
     rows::TableRows,
 };
 
+/// Lots whose answers are fetched together.
+const FETCHED: usize = 4;
+
 /// The members in one table, as far as they are in one plane.
 pub(crate) struct Members<'a, 'w> {
     pub(crate) steering: &'a Steering<'w>,
@@ -117,51 +120,73 @@ impl Members<'_, '_> {
             desires: 0,
             sound: 0,
         };
-        for (n, accumulators) in accumulators.chunks_mut(LANES).enumerate() {
-            let first = first + n * LANES;
-            let asked = self.fetch(simd, first, accumulators.len(), answers, &mut lot);
-            wish(simd, self.plane, self.steering.dt(), &lot, &mut wishes);
-            (wishes.pushes, wishes.desires) = (wishes.pushes & asked, wishes.desires & asked);
-            for (lane, accumulator) in accumulators.iter_mut().enumerate() {
-                wishes.write(lane, lot.rules.priority[lane], accumulator);
+        let mut fetched = [[[0.0; N]; LANES]; FETCHED];
+        for (n, accumulators) in accumulators.chunks_mut(FETCHED * LANES).enumerate() {
+            let first = first + n * FETCHED * LANES;
+            self.fetch(first, accumulators.len(), answers, fetched.as_flattened_mut());
+            for (n, (accumulators, fetched)) in accumulators.chunks_mut(LANES).zip(&fetched).enumerate() {
+                let asked = self.look(simd, first + n * LANES, accumulators.len(), fetched, &mut lot);
+                wish(simd, self.plane, self.steering.dt(), &lot, &mut wishes);
+                (wishes.pushes, wishes.desires) = (wishes.pushes & asked, wishes.desires & asked);
+                for (lane, accumulator) in accumulators.iter_mut().enumerate() {
+                    wishes.write(lane, lot.rules.priority[lane], accumulator);
+                }
             }
+        }
+    }
+
+    /// Fetches the answers of the members from the `first` one on, in short loops, so that many fetches are under way at the
+    /// same time.
+    #[inline(always)]
+    fn fetch<const N: usize>(
+        &self,
+        first: usize,
+        count: usize,
+        answers: &[Packed<N>],
+        fetched: &mut [Packed<N>],
+    ) {
+        let Some(cells) = self.steering.grid().cells(self.plane) else { return };
+        let mut entries = [usize::MAX; FETCHED * LANES];
+        let entries = &mut entries[..count];
+        let entry_of = |row: usize| cells.entry_of(row).unwrap_or(usize::MAX);
+        match self.rows.run(first, count) {
+            Some(row) => entries.iter_mut().zip(row..).for_each(|(entry, row)| *entry = entry_of(row)),
+            None => entries.iter_mut().zip(first..).for_each(|(entry, at)| {
+                *entry = self.rows.row(at).map_or(usize::MAX, entry_of);
+            }),
+        }
+        if let Some(planes) = self.own_plane {
+            for (entry, &plane) in entries.iter_mut().zip(&planes[first..]) {
+                *entry = if plane == self.plane { *entry } else { usize::MAX };
+            }
+        }
+        for (answer, &entry) in fetched.iter_mut().zip(&*entries) {
+            *answer = answers.get(entry).copied().unwrap_or([0.0; N]);
         }
     }
 
     /// Fills a lot with the members from the `first` one on; a bit for each that has an answer.
     #[inline(always)]
-    fn fetch<S: Simd, const N: usize>(
+    fn look<S: Simd, const N: usize>(
         &self,
         simd: S,
         first: usize,
         count: usize,
-        answers: &[Packed<N>],
+        fetched: &[Packed<N>; LANES],
         lot: &mut Lot,
     ) -> u64 {
-        let grid = self.steering.grid();
-        let Some(cells) = grid.cells(self.plane) else { return 0 };
-        // In three steps, each a short loop, so that many fetches are under way at the same time.
-        let mut entries = [usize::MAX; LANES];
-        for (at, entry) in (first..).zip(&mut entries[..count]) {
-            if self.own_plane.is_none_or(|planes| planes[at] == self.plane) {
-                let place = self.rows.row(at).and_then(|row| cells.entry_of(row));
-                *entry = place.unwrap_or(usize::MAX);
-            }
-        }
-        let mut fetched = [[0.0; N]; LANES];
-        for (answer, &entry) in fetched.iter_mut().zip(&entries) {
-            *answer = answers.get(entry).copied().unwrap_or([0.0; N]);
-        }
-        lot.urges.set(simd, &fetched);
+        lot.urges.set(simd, fetched);
         let mut asked = 0;
-        for lane in 0..count {
+        for (lane, (agent, velocity)) in
+            self.agent[first..first + count].iter().zip(&self.velocity[first..first + count]).enumerate()
+        {
             let mark = lot.urges.marks.0[lane].to_bits();
             if mark != lot.rules.marks[lane] {
-                lot.rules.set(lane, mark, grid.question(mark));
+                lot.rules.set(lane, mark, self.steering.grid().question(mark));
             }
             asked |= u64::from(mark != 0) << lane;
-            lot.limits.set(lane, &self.agent[first + lane]);
-            lot.velocity.set(lane, self.velocity[first + lane].0);
+            lot.limits.set(lane, agent);
+            lot.velocity.set(lane, velocity.0);
         }
         asked
     }
