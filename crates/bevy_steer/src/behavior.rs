@@ -17,6 +17,7 @@ use crate::{
     accumulator::{BehaviorId, SteeringAccumulator},
     agent::{AgentView, SteeringAgent, SteeringDefaults, SteeringVelocity},
     events::{EventQueue, Happening},
+    faults::watch_for_faults,
     neighbors::NeighborGrid,
     parallel::ComputeRunner,
     plane::SteeringPlane,
@@ -191,48 +192,10 @@ impl SteeringApp for App {
         self.world_mut().resource_mut::<SteeringBehaviors>().insert(B::ID, B::NAME, TypeId::of::<B>());
         let schedule = self.world().resource::<SteeringSchedule>().0;
         check_faults::<B>(self, B::fault);
+        watch_for_faults(self.world_mut(), B::NAME, B::fault);
         self.register_type::<TargetMemory<B>>()
-            .add_systems(
-                schedule,
-                (warn_of_faults::<B>.in_set(SteeringSystems::Sense), systems.in_set(stage)),
-            )
+            .add_systems(schedule, systems.in_set(stage))
             .add_observer(forget_removed::<B>)
-    }
-}
-
-fn warn_of_faults<B: SteeringBehavior>(warnings: Res<SteeringWarnings>, all: Query<(Entity, Ref<B>)>) {
-    warn_of_changed(&warnings, &all, B::NAME, B::fault);
-}
-
-/// Warns of changed components whose values make no sense. Tables in which nothing has changed cost next to nothing.
-pub(crate) fn warn_of_changed<C: Component>(
-    warnings: &SteeringWarnings,
-    all: &Query<(Entity, Ref<C>)>,
-    name: &'static str,
-    fault: fn(&C) -> Option<Fault>,
-) {
-    let check = |entity: Entity, component: &C| {
-        if let Some(Fault { field, value, consequence }) = fault(component) {
-            warnings.warn(entity, name, field, &value, consequence);
-        }
-    };
-    let Ok(tables) = all.contiguous_iter() else {
-        // A component that a game keeps in sparse sets.
-        all.iter().filter(|(_, c)| c.is_changed()).for_each(|(entity, c)| check(entity, &c));
-        return;
-    };
-    for (entities, components) in tables {
-        let (last, now) = (components.last_run_tick(), components.this_run_tick());
-        let ticks = components.changed_ticks_slice();
-        for (some, ticks) in ticks.chunks(64).enumerate() {
-            if ticks.iter().fold(false, |any, tick| any | tick.is_newer_than(last, now)) {
-                for n in some * 64..some * 64 + ticks.len() {
-                    if ticks[n % 64].is_newer_than(last, now) {
-                        check(entities[n], &components[n]);
-                    }
-                }
-            }
-        }
     }
 }
 

@@ -53,6 +53,7 @@ mod combine_lanes;
 mod end_tick;
 mod events;
 mod facing;
+mod faults;
 mod gather;
 mod hash;
 mod integrate;

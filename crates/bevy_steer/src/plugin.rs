@@ -4,16 +4,18 @@ use bevy::{
     app::PluginGroupBuilder,
     ecs::schedule::{InternedScheduleLabel, ScheduleLabel},
     prelude::*,
+    reflect::GetTypeRegistration,
 };
 
 use crate::{
     accumulator::{Contribution, SteeringAccumulator},
     agent::{SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
-    behavior::{Fault, SteeringBehaviors, check_faults, warn_of_changed},
+    behavior::{Fault, SteeringBehaviors, check_faults},
     behaviors,
     combine::SteeringCombine,
     events::{EventQueue, send_events},
     facing::FaceVelocity,
+    faults::{warn_of_faults, watch_for_faults},
     gather::build_grid,
     integrate::{CustomIntegration, SteeringOutput, integrate},
     neighbors::NeighborGrid,
@@ -116,12 +118,13 @@ impl Plugin for SteeringCorePlugin {
             .register_type::<crate::events::PathCompleted>()
             .register_type::<crate::events::Stalled>();
 
-        check_faults(app, SteeringAgent::fault);
-        check_faults(app, SteerEvery::fault);
-        check_faults(app, SteeringSmoothing::fault);
-        check_faults(app, TurnLimit::fault);
-        check_faults(app, FaceVelocity::fault);
-        check_faults(app, StallWatch::fault);
+        check(app, "SteeringAgent", SteeringAgent::fault);
+        check(app, "SteerEvery", SteerEvery::fault);
+        check(app, "SteeringSmoothing", SteeringSmoothing::fault);
+        check(app, "TurnLimit", TurnLimit::fault);
+        check(app, "FaceVelocity", FaceVelocity::fault);
+        check(app, "StallWatch", StallWatch::fault);
+        check(app, "Obstacle", Obstacle::fault);
 
         app.configure_sets(
             self.schedule,
@@ -139,28 +142,21 @@ impl Plugin for SteeringCorePlugin {
             self.schedule,
             (
                 begin_step.before(SteeringSystems::Sense),
-                (
-                    warn_component("SteeringAgent", SteeringAgent::fault),
-                    warn_component("Obstacle", Obstacle::fault),
-                    warn_component("SteerEvery", SteerEvery::fault),
-                    warn_component("SteeringSmoothing", SteeringSmoothing::fault),
-                    warn_component("TurnLimit", TurnLimit::fault),
-                    warn_component("FaceVelocity", FaceVelocity::fault),
-                    warn_component("StallWatch", StallWatch::fault),
-                )
-                    .in_set(SteeringSystems::Sense),
+                warn_of_faults.in_set(SteeringSystems::Sense),
                 tell_warnings.after(SteeringSystems::Integrate),
             ),
         );
     }
 }
 
-/// A system that warns of changed components whose values make no sense.
-fn warn_component<C: Component>(
+/// Registers a component, and watches it for values that make no sense.
+fn check<C: Component + Reflect + TypePath + GetTypeRegistration>(
+    app: &mut App,
     name: &'static str,
     fault: fn(&C) -> Option<Fault>,
-) -> impl FnMut(Res<SteeringWarnings>, Query<(Entity, Ref<C>)>) {
-    move |warnings, all| warn_of_changed(&warnings, &all, name, fault)
+) {
+    check_faults(app, fault);
+    watch_for_faults(app.world_mut(), name, fault);
 }
 
 /// Rebuilds [`NeighborGrid`] each tick.

@@ -40,18 +40,34 @@ pub use wander::{Wander, WanderState, wander_point, wander_turn};
 /// One line per behaviour, and the states that some of them keep.
 pub(crate) fn register(app: &mut App) {
     use SteeringSystems::{Avoid, Steer};
-    app.add_steering_behavior::<Seek, _>(Steer, seek::steer)
-        .add_steering_behavior::<Flee, _>(Steer, flee::steer)
-        .add_steering_behavior::<Arrive, _>(Steer, arrive::steer)
-        .add_steering_behavior::<Pursue, _>(Steer, pursue::steer)
-        .add_steering_behavior::<Evade, _>(Steer, evade::steer)
-        .add_steering_behavior::<OffsetPursue, _>(Steer, offset_pursue::steer)
-        .add_steering_behavior::<Wander, _>(Steer, wander::steer)
-        .add_steering_behavior::<PathFollow, _>(Steer, path_follow::steer)
-        .add_steering_behavior::<FlockMember, _>(Steer, flock::steer)
-        .add_steering_behavior::<Separation, _>(Steer, separation::steer)
-        .add_steering_behavior::<Brake, _>(Steer, brake::steer)
-        .add_steering_behavior::<ObstacleFeeler, _>(Avoid, obstacle_feeler::steer);
+    // A behaviour that nobody has costs no more than to find that out.
+    app.add_steering_behavior::<Seek, _>(Steer, seek::steer.run_if(any_with_component::<Seek>))
+        .add_steering_behavior::<Flee, _>(Steer, flee::steer.run_if(any_with_component::<Flee>))
+        .add_steering_behavior::<Arrive, _>(Steer, arrive::steer.run_if(any_with_component::<Arrive>))
+        .add_steering_behavior::<Pursue, _>(Steer, pursue::steer.run_if(any_with_component::<Pursue>))
+        .add_steering_behavior::<Evade, _>(Steer, evade::steer.run_if(any_with_component::<Evade>))
+        .add_steering_behavior::<OffsetPursue, _>(
+            Steer,
+            offset_pursue::steer.run_if(any_with_component::<OffsetPursue>),
+        )
+        .add_steering_behavior::<Wander, _>(Steer, wander::steer.run_if(any_with_component::<Wander>))
+        .add_steering_behavior::<PathFollow, _>(
+            Steer,
+            path_follow::steer.run_if(any_with_component::<PathFollow>),
+        )
+        .add_steering_behavior::<FlockMember, _>(
+            Steer,
+            flock::steer.run_if(any_with_component::<FlockMember>),
+        )
+        .add_steering_behavior::<Separation, _>(
+            Steer,
+            separation::steer.run_if(any_with_component::<Separation>),
+        )
+        .add_steering_behavior::<Brake, _>(Steer, brake::steer.run_if(any_with_component::<Brake>))
+        .add_steering_behavior::<ObstacleFeeler, _>(
+            Avoid,
+            obstacle_feeler::steer.run_if(any_with_component::<ObstacleFeeler>),
+        );
 
     app.add_observer(arrive::forget)
         .register_type::<ArriveState>()

@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 
 use crate::{
-    behavior::{Fault, check, check_faults},
+    behavior::{Fault, check},
     plane::SteeringPlane,
     schedule::{SteeringSchedule, SteeringSystems},
 };
@@ -138,7 +138,6 @@ pub struct ObstaclePlugin;
 impl Plugin for ObstaclePlugin {
     fn build(&self, app: &mut App) {
         let schedule = app.world().resource::<SteeringSchedule>().0;
-        check_faults(app, Obstacle::fault);
         app.register_type::<Obstacle>()
             .register_type::<ObstacleMotion>()
             .init_resource::<ObstacleIndex>()
