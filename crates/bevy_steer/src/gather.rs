@@ -47,10 +47,10 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn add(&mut self, other: Self) {
+    fn add(&mut self, other: &Self) {
         self.planes = core::array::from_fn(|plane| self.planes[plane] | other.planes[plane]);
-        self.reaches.add(other.reaches);
-        self.sizes.add(other.sizes);
+        self.reaches.add(&other.reaches);
+        self.sizes.add(&other.sizes);
     }
 }
 
@@ -161,7 +161,10 @@ pub(crate) fn build_grid(
             number += batches;
         }
         let mut sum = Found::default();
-        found.iter_mut().for_each(|found| sum.add(core::mem::take(found)));
+        for found in found.iter_mut() {
+            sum.add(found);
+            *found = Found::default();
+        }
         sum
     };
     let Found { planes, reaches, sizes } = gather(defaults.plane, items);

@@ -93,16 +93,31 @@ pub fn suggest_cell_size(radii: impl IntoIterator<Item = f32>) -> f32 {
 /// Counts query radii for [`suggest_cell_size`], in parts where there are many.
 #[derive(Clone, Debug)]
 pub struct RadiusCensus {
-    count: [u32; 256],
-    largest: [f32; 256],
+    /// By powers of two from 2⁻³² on; the first and the last class hold what is beyond, too.
+    classes: [Class; CLASSES],
     /// The last one, and how often it came since it was entered: agents tend to be alike.
     last: f32,
     repeats: u32,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    count: u32,
+    largest: f32,
+}
+
+const CLASSES: usize = 64;
+
+impl Class {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.largest = self.largest.max(other.largest);
+    }
+}
+
 impl Default for RadiusCensus {
     fn default() -> Self {
-        Self { count: [0; 256], largest: [0.0; 256], last: 0.0, repeats: 0 }
+        Self { classes: [Class::default(); CLASSES], last: 0.0, repeats: 0 }
     }
 }
 
@@ -118,38 +133,49 @@ impl RadiusCensus {
         }
     }
 
+    /// What has not been entered yet, and the class that it belongs to.
+    fn open(&self) -> Option<(usize, Class)> {
+        // 2⁻³² has the exponent 127 − 32.
+        let class = ((self.last.to_bits() >> 23) as usize).clamp(95, 94 + CLASSES) - 95;
+        let counts = self.last > 0.0 && self.last.is_finite() && self.repeats > 0;
+        counts.then_some((class, Class { count: self.repeats, largest: self.last }))
+    }
+
     fn enter(&mut self) {
-        if self.last > 0.0 && self.last.is_finite() {
-            let class = (self.last.to_bits() >> 23) as usize;
-            self.count[class] += self.repeats;
-            self.largest[class] = self.largest[class].max(self.last);
+        if let Some((class, open)) = self.open() {
+            self.classes[class].add(open);
         }
         self.repeats = 0;
     }
 
     /// Counts what another census has counted.
-    pub fn add(&mut self, mut other: Self) {
-        other.enter();
-        for class in 0..256 {
-            self.count[class] += other.count[class];
-            self.largest[class] = self.largest[class].max(other.largest[class]);
+    pub fn add(&mut self, other: &Self) {
+        for (class, counted) in self.classes.iter_mut().zip(&other.classes) {
+            class.add(*counted);
+        }
+        if let Some((class, open)) = other.open() {
+            self.classes[class].add(open);
         }
     }
 
     /// Whether no radius that is finite and positive has been counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !(self.last > 0.0 && self.last.is_finite()) && self.count.iter().all(|&count| count == 0)
+        self.open().is_none() && self.classes.iter().all(|class| class.count == 0)
     }
 
     /// The cell size for the radii so far.
     #[must_use]
     pub fn suggest_cell_size(&self) -> f32 {
-        let mut all = self.clone();
-        all.enter();
-        let total: u64 = all.count.iter().map(|&count| u64::from(count)).sum();
+        let open = self.open();
+        let classes = self.classes.iter().enumerate().map(|(n, class)| {
+            let mut all = *class;
+            open.iter().filter(|&&(open, _)| open == n).for_each(|&(_, open)| all.add(open));
+            all
+        });
+        let total: u64 = classes.clone().map(|class| u64::from(class.count)).sum();
         let mut covered = 0;
-        for (&count, &largest) in all.count.iter().zip(&all.largest) {
+        for Class { count, largest } in classes {
             covered += u64::from(count);
             if count > 0 && covered * 10 >= total * 9 {
                 return largest;
@@ -194,6 +220,8 @@ mod tests {
         assert_eq!(suggest_cell_size([]), 1.0);
         assert_eq!(suggest_cell_size([f32::NAN, -1.0, 0.0, f32::INFINITY]), 1.0);
         assert_eq!(suggest_cell_size([2.0, 5.0, 6.0]), 6.0);
+        assert_eq!(suggest_cell_size([1e-30, 1e-40]), 1e-30, "smaller than the smallest class");
+        assert_eq!(suggest_cell_size([1e30, 2e30, 3e20]), 2e30, "larger than the largest one");
         let crowd = (0..100).map(|n| if n == 50 { 1000.0 } else { 5.0 + (n % 3) as f32 });
         assert_eq!(suggest_cell_size(crowd.clone()), 7.0);
         let mut parts = RadiusCensus::default();
@@ -201,7 +229,7 @@ mod tests {
         for part in crowd.collect::<Vec<_>>().chunks(7) {
             let mut census = RadiusCensus::default();
             part.iter().for_each(|&radius| census.count(radius));
-            parts.add(census);
+            parts.add(&census);
         }
         assert!(!parts.is_empty());
         assert_eq!(parts.suggest_cell_size(), 7.0, "counted in parts");
