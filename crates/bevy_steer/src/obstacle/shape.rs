@@ -129,22 +129,28 @@ impl ObstacleShape {
         }
     }
 
-    /// The directions, left and right, in which a disc of `radius` at `point` just passes the shape; `None` where it already
-    /// touches. Only in a plane: in space there are more than two.
-    pub(crate) fn tangents(&self, plane: SteeringPlane, point: Vec3, radius: f32) -> Option<[Vec3; 2]> {
+    /// The directions, left and right, in which a disc of `radius` at `point` just passes the shape, and how far it is then
+    /// to where it passes; `None` where it already touches. Only in a plane: in space there are more than two.
+    pub(crate) fn tangent_ways(
+        &self,
+        plane: SteeringPlane,
+        point: Vec3,
+        radius: f32,
+    ) -> Option<[(Vec3, f32); 2]> {
         if plane == SteeringPlane::Space || self.distance(point) <= radius {
             return None;
         }
-        let mut widest: Option<[Vec3; 2]> = None;
+        let mut widest: Option<[(Vec3, f32); 2]> = None;
         let mut see = |corner: Vec3, radius: f32| {
             let (offset, distance) = (corner - point, corner.distance(point));
             let sin = (radius / distance).min(1.0);
             let (along, cos) = (offset / distance, (1.0 - sin * sin).sqrt());
             let across = plane.left_of(along);
-            let seen = [along * cos + across * sin, along * cos - across * sin];
+            let length = distance * cos;
+            let seen = [(along * cos + across * sin, length), (along * cos - across * sin, length)];
             // From outside, all of a convex shape lies within half a turn: one direction is left of another or right of it.
             widest = Some(widest.map_or(seen, |[left, right]| {
-                let is_left = |a: Vec3, b: Vec3| a.dot(plane.left_of(b)) > 0.0;
+                let is_left = |a: (Vec3, f32), b: (Vec3, f32)| a.0.dot(plane.left_of(b.0)) > 0.0;
                 [
                     if is_left(seen[0], left) { seen[0] } else { left },
                     if is_left(right, seen[1]) { seen[1] } else { right },
@@ -160,6 +166,12 @@ impl ObstacleShape {
             }
         }
         widest
+    }
+
+    /// The directions alone.
+    #[cfg(test)]
+    fn tangents(&self, plane: SteeringPlane, point: Vec3, radius: f32) -> Option<[Vec3; 2]> {
+        Some(self.tangent_ways(plane, point, radius)?.map(|(direction, _)| direction))
     }
 
     /// Numbers that order shapes by what they are alone.

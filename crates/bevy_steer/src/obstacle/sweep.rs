@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::shape::{Form, ObstacleShape, ShapeHit, in_axes};
+use super::shape::{Form, ObstacleShape, ShapeHit, box_surface, in_axes};
 
 /// Most steps that a sweep past a box takes; a clear hit needs two to four, a grazing one about twenty.
 const SWEEP_STEPS: usize = 64;
@@ -31,36 +31,39 @@ impl ObstacleShape {
                 let grown = half + radius + touch;
                 let (from, along) = (in_axes(&axes, origin - self.center), in_axes(&axes, direction));
                 // All that is within the radius of the box lies in a box that much larger.
-                if enters_box(from, along, grown, length) {
-                    self.approach(origin, direction, length, radius, touch)
-                } else {
-                    None
+                if !enters_box(from, along, grown, length) {
+                    return None;
                 }
+                let gap = |at: f32| {
+                    let surface = box_surface(in_axes(&axes, origin + direction * at - self.center), half);
+                    (surface.distance - radius, -surface.normal.dot(along))
+                };
+                approach(gap, length, touch)
             }
         }
     }
+}
 
-    /// Newton's method for any convex shape: signed distance to it is convex along a line, so its tangent lies beneath it and
-    /// the tangent's root is never beyond the first contact. It comes from the near side and stops at the contact.
-    fn approach(&self, origin: Vec3, direction: Vec3, length: f32, radius: f32, touch: f32) -> Option<f32> {
-        let mut along = 0.0;
-        for _ in 0..SWEEP_STEPS {
-            let surface = self.surface(origin + direction * along);
-            let gap = surface.distance - radius;
-            let closing = -surface.normal.dot(direction);
-            if closing <= 0.0 {
-                return None;
-            }
-            if gap <= touch {
-                break;
-            }
-            along += gap / closing;
-            if along > length || along.is_nan() {
-                return None;
-            }
+/// How far it is to the contact with a convex shape; `look` tells the gap, and how fast it closes, so far along the way.
+///
+/// Signed distance to a convex shape is convex along a line, so its tangent lies beneath it and the tangent's root is never
+/// beyond the first contact: Newton's method comes from the near side and stops at the contact.
+fn approach(look: impl Fn(f32) -> (f32, f32), length: f32, touch: f32) -> Option<f32> {
+    let mut along = 0.0;
+    for _ in 0..SWEEP_STEPS {
+        let (gap, closing) = look(along);
+        if closing <= 0.0 {
+            return None;
         }
-        Some(along)
+        if gap <= touch {
+            break;
+        }
+        along += gap / closing;
+        if along > length || along.is_nan() {
+            return None;
+        }
     }
+    Some(along)
 }
 
 /// How far a point gets along `direction` before it is within `radius` of a centre that is `offset` away.

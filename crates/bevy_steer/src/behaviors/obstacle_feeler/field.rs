@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::passage::{Cone, Passage};
+use super::passage::Passage;
 use crate::{agent::AgentView, obstacle::NearObstacle, rng::direction_from_bits};
 
 /// Seconds that the motion of obstacles is followed ahead, at most.
@@ -43,10 +43,8 @@ impl Field<'_> {
     /// Whether the way in direction `direction` is free for `far` units, at the speed of the field.
     pub(super) fn is_clear(&self, direction: Vec3, far: f32) -> bool {
         !self.near.iter().any(|obstacle| {
-            self.radius_for(obstacle).is_some_and(|radius| {
-                let passage = Passage { radius, gap: obstacle.distance - radius, cone: Cone::ALL };
-                self.contact(obstacle, &passage, direction, far).is_some()
-            })
+            Passage::any(self, obstacle)
+                .is_some_and(|passage| self.contact(obstacle, &passage, direction, far).is_some())
         })
     }
 
@@ -64,14 +62,16 @@ impl Field<'_> {
             }
             obstacle.shape.contact(self.view.position, direction, far, passage.radius)?
         } else {
+            if passage.gap > passage.length {
+                return None;
+            }
             let relative = direction * self.speed - obstacle.velocity;
             let pace = relative.length();
             let direction = relative / pace;
             if pace <= STILL || !passage.cone.holds(direction) {
                 return None;
             }
-            let current = (self.view.velocity - obstacle.velocity).length();
-            let length = look_ahead(self.view, current).min(pace * HORIZON);
+            let length = passage.length.min(pace * HORIZON);
             let along = obstacle.shape.contact(self.view.position, direction, length, passage.radius)?;
             along * (self.speed / pace)
         };

@@ -2,8 +2,8 @@
 
 use bevy::prelude::*;
 
-use super::field::{Field, STILL};
-use crate::{obstacle::NearObstacle, plane::SteeringPlane};
+use super::field::{Field, STILL, look_ahead};
+use crate::obstacle::NearObstacle;
 
 /// How an obstacle is passed, whatever the way.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +12,10 @@ pub(super) struct Passage {
     pub(super) radius: f32,
     /// Units before any way can touch it.
     pub(super) gap: f32,
+    /// Units, as seen from it, within which an obstacle that moves matters; those that stand still have no limit here.
+    pub(super) length: f32,
+    /// Units within which it is touched by every way that touches it; infinite if not known.
+    pub(super) depth: f32,
     /// All directions that can touch it are in here; of an obstacle that moves, directions relative to it.
     pub(super) cone: Cone,
 }
@@ -41,15 +45,15 @@ impl Cone {
     /// What a cosine may be wrong by from rounding.
     const MARGIN: f32 = 2e-6;
 
-    /// The directions between two others, which are less than half a turn apart.
-    fn between([a, b]: [Vec3; 2]) -> Self {
+    /// The directions between two others, which are less than half a turn apart; `None` if they are nearly opposite.
+    fn between([a, b]: [Vec3; 2]) -> Option<Self> {
         let (sum, length) = (a + b, (a + b).length());
-        // Of nearly opposite ones, the sum says little about the middle.
+        // Then the sum says little about the middle.
         if length < 0.1 {
-            return Self::ALL;
+            return None;
         }
         let axis = sum / length;
-        Self { axis, cos: axis.dot(a) - Self::MARGIN }
+        Some(Self { axis, cos: axis.dot(a) - Self::MARGIN })
     }
 
     /// The directions that come within `radius` of what is `offset` away.
@@ -94,7 +98,11 @@ impl Block {
         }
         let (shape, offset) = (&obstacle.shape, obstacle.shape.center() - field.view.position);
         let (inner, outer) = (shape.inner_radius(), shape.outer_radius());
-        let sure = Cone::round_within(offset, inner + passage.radius, far);
+        let sure = if passage.depth < far {
+            Some(Cone { cos: passage.cone.cos + Cone::MARGIN, ..passage.cone })
+        } else {
+            Cone::round_within(offset, inner + passage.radius, far)
+        };
         let must = sure.map_or(Cone::NONE, |cone| Cone { cos: cone.cos + Cone::MARGIN, ..cone });
         let may = match sure {
             Some(cone) if inner == outer => Cone { cos: cone.cos - Cone::MARGIN, ..cone },
@@ -105,19 +113,31 @@ impl Block {
 }
 
 impl Passage {
+    /// The same for a single look, without a cone; `None` where there is no way past.
+    pub(super) fn any(field: &Field, obstacle: &NearObstacle) -> Option<Self> {
+        let radius = field.radius_for(obstacle)?;
+        let length = if obstacle.velocity == Vec3::ZERO {
+            f32::INFINITY
+        } else {
+            look_ahead(field.view, (field.view.velocity - obstacle.velocity).length())
+        };
+        Some(Self { radius, gap: obstacle.distance - radius, length, depth: f32::INFINITY, cone: Cone::ALL })
+    }
+
     /// How the agent passes an obstacle, and the directions, left and right, in which it just passes it in a plane; `None`
     /// where there is no way past.
     pub(super) fn new(field: &Field, obstacle: &NearObstacle) -> Option<(Self, Option<[Vec3; 2]>)> {
         let (shape, view) = (&obstacle.shape, field.view);
-        let radius = field.radius_for(obstacle)?;
-        let tangents = match view.plane {
-            SteeringPlane::Space => None,
-            SteeringPlane::Xy | SteeringPlane::Xz => shape.tangents(view.plane, view.position, radius),
+        let passage = Self::any(field, obstacle)?;
+        let radius = passage.radius;
+        let Some([left, right]) = shape.tangent_ways(view.plane, view.position, radius) else {
+            let cone = Cone::round(shape.center() - view.position, shape.outer_radius() + radius);
+            return Some((Self { cone, ..passage }, None));
         };
-        let cone = tangents.map_or_else(
-            || Cone::round(shape.center() - view.position, shape.outer_radius() + radius),
-            Cone::between,
-        );
-        Some((Self { radius, gap: obstacle.distance - radius, cone }, tangents))
+        // Between the tangents the near side bulges towards the agent: no point of it is farther than both ends.
+        let tangents = [left.0, right.0];
+        let (cone, depth) =
+            Cone::between(tangents).map_or((Cone::ALL, f32::INFINITY), |cone| (cone, left.1.max(right.1)));
+        Some((Self { cone, depth, ..passage }, Some(tangents)))
     }
 }
