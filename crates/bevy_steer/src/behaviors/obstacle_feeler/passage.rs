@@ -141,3 +141,56 @@ impl Passage {
         Some((Self { cone, depth, ..passage }, Some(tangents)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{AgentView, Obstacle, SteeringAgent, SteeringPlane};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4096) })]
+
+        /// What the cones say about a way is what a sweep says.
+        #[test]
+        fn cones_agree_with_sweeps(
+            plane in 0_usize..3,
+            (kind, a, b) in (0_u8..3, 0.01_f32..4.0, 0.01_f32..2.0),
+            (x, y, z, turn) in (-9.0_f32..9.0, -9.0_f32..9.0, -9.0_f32..9.0, -3.0_f32..3.0),
+            (u, v, w) in (-0.5_f32..0.5, -0.5_f32..0.5, -0.5_f32..0.5),
+            far in 0.1_f32..15.0,
+        ) {
+            let plane = SteeringPlane::ALL[plane];
+            let obstacle = match kind {
+                0 => Obstacle::Sphere { radius: a },
+                1 => Obstacle::Cuboid { half_extents: Vec3::new(a, b, a) },
+                _ => Obstacle::Wall { half_length: 3.0 * a, half_height: b, thickness: 0.1 * b },
+            };
+            let rotation = Quat::from_axis_angle(plane.normal(), turn);
+            let transform = Transform::from_xyz(x, y, z).with_rotation(rotation);
+            let shape = obstacle.shape(&transform, plane).expect("a sane obstacle");
+            let view = AgentView::new(&SteeringAgent::default(), Vec3::ZERO, Vec3::X, plane, 0.1);
+            let distance = shape.surface(Vec3::ZERO).distance;
+            let near =
+                NearObstacle { entity: Entity::PLACEHOLDER, shape, velocity: Vec3::ZERO, distance };
+            let field =
+                Field { view: &view, near: &[near], radius: 0.525, speed: 5.0, look_ahead: 20.0 };
+            let towards = shape.center().normalize_or(Vec3::X);
+            let direction = plane.project(towards + Vec3::new(u, v, w) * 3.0).normalize_or(Vec3::X);
+            if let Some((passage, _)) = Passage::new(&field, &near) {
+                let block = Block::new(&field, &near, &passage, far);
+                let [may, must] =
+                    [block.map(|b| b.may), block.map(|b| b.must)].map(|c| c.is_some_and(|c| c.holds(direction)));
+                // Rounding decides nothing here.
+                let hit = |by: f32| {
+                    shape.contact(Vec3::ZERO, direction, far + by, passage.radius + by).is_some()
+                };
+                prop_assert!(may || !hit(-1e-3), "no cone holds a way that is blocked: {block:?}");
+                prop_assert!(!must || hit(1e-3), "a cone holds a way that is clear: {block:?}");
+                prop_assert!(may || !must);
+                prop_assert!(!hit(-1e-3) || passage.cone.holds(direction));
+            }
+        }
+    }
+}

@@ -36,7 +36,7 @@ pub(super) struct WaysScratch {
 }
 
 impl WaysScratch {
-    /// Makes room for so many obstacles: memory grows when more come near, not when they are first in the way.
+    /// Empties it and makes room for so many obstacles: memory grows when more come near, not when they are first in the way.
     pub(super) fn make_room(&mut self, obstacles: usize) {
         self.passages.clear();
         self.passages.reserve(obstacles);
