@@ -53,13 +53,12 @@ fn loops(start: &Start) -> PathFollow {
     PathFollow::new(corners).with_mode(PathMode::Loop)
 }
 
-/// A wall of posts for each feeler to run into.
-fn feelers(feeler: ObstacleFeeler) -> App {
+/// An obstacle for each feeler to run into.
+fn feelers(feeler: ObstacleFeeler, obstacle: Obstacle) -> App {
     let mut app = crowd(|_, _, _| feeler);
     for start in spread(AGENTS, SteeringPlane::Xy) {
         let ahead = start.position + start.velocity.normalize() * 1.2;
-        let post = (Obstacle::Sphere { radius: 0.3 }, Transform::from_translation(ahead));
-        app.world_mut().spawn(post);
+        app.world_mut().spawn((obstacle, Transform::from_translation(ahead)));
     }
     app
 }
@@ -115,8 +114,12 @@ fn bench(criterion: &mut Criterion) {
     time("Separation", Separation::ID, AGENTS, &|| crowd(|_, _, _| Separation::new(6.0)));
     time("Brake", Brake::ID, AGENTS, &|| crowd(|_, _, _| Brake::new()));
     // At any time some have just found a way round, or are too slow to mind.
-    time("ObstacleFeeler, point", ObstacleFeeler::ID, AGENTS / 2, &|| feelers(ObstacleFeeler::point(1.2)));
-    time("ObstacleFeeler, swept", ObstacleFeeler::ID, AGENTS / 2, &|| feelers(ObstacleFeeler::default()));
+    let (point, swept) = (ObstacleFeeler::point(1.2), ObstacleFeeler::default());
+    let post = Obstacle::Sphere { radius: 0.3 };
+    let block = Obstacle::Cuboid { half_extents: Vec3::new(0.4, 0.2, 0.3) };
+    time("ObstacleFeeler, point", ObstacleFeeler::ID, AGENTS / 2, &|| feelers(point, post));
+    time("ObstacleFeeler, swept", ObstacleFeeler::ID, AGENTS / 2, &|| feelers(swept, post));
+    time("ObstacleFeeler, swept, boxes", ObstacleFeeler::ID, AGENTS / 2, &|| feelers(swept, block));
     for edge in [10, 100] {
         let name = |feelers: usize| format!("feelers {feelers}, obstacles {}", edge * edge);
         time(&name(10_000), ObstacleFeeler::ID, 2000, &|| town(edge, 10_000));

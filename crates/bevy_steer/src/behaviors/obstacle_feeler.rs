@@ -11,8 +11,11 @@ use crate::{
     priority::SteeringPriority,
 };
 
+mod field;
+mod passage;
 mod point;
 mod swept;
+mod ways;
 
 #[cfg(test)]
 mod cases;
@@ -208,31 +211,40 @@ struct Wish {
     mode: SteeringCombine,
 }
 
+/// Memory that is used again for each agent.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    near: Vec<NearObstacle>,
+    ways: ways::WaysScratch,
+}
+
 pub(crate) fn steer(
     steering: Steering,
     defaults: Res<SteeringDefaults>,
     obstacles: Res<ObstacleIndex>,
-    scratch: Local<Parallel<Vec<NearObstacle>>>,
+    scratch: Local<Parallel<Scratch>>,
     mut agents: Query<(Steerer, &ObstacleFeeler, &mut FeelerState, Option<&SteeringCombine>)>,
 ) {
     const ID: BehaviorId = ObstacleFeeler::ID;
     let (scratch, obstacles, mode) = (&*scratch, &*obstacles, defaults.combine);
     steering.for_each(&mut agents, |(mut me, feeler, mut state, combine)| {
         if let Some(view) = steering.view(&me) {
-            let mut near = scratch.borrow_local_mut();
+            let scratch = &mut *scratch.borrow_local_mut();
+            let near = &mut scratch.near;
             let release = feeler.release.clamp(1.0, 1e3).max(1.0);
             let push = match feeler.mode {
                 FeelerMode::Point { length } => {
                     let tip = point::tip(&view, check::or_zero(length));
                     let reach = Reach { units: view.radius * release, sizes: release - 1.0, seconds: 0.0 };
-                    gather(obstacles, &view, tip, reach, me.entity, &mut near);
-                    point::push(&view, tip, release, &near, &mut state, me.id.0)
+                    gather(obstacles, &view, tip, reach, me.entity, near);
+                    point::push(&view, tip, release, near, &mut state, me.id.0)
                 }
                 FeelerMode::Swept { whisker_angle, skin } => {
                     let wish = wish(&view, &me.accumulator, combine.copied().unwrap_or(mode));
                     let feeler = swept::Feeler::new(whisker_angle, skin, release);
-                    gather(obstacles, &view, view.position, feeler.reach(&view), me.entity, &mut near);
-                    feeler.push(&view, &wish, &near, &mut state, me.id.0)
+                    gather(obstacles, &view, view.position, feeler.reach(&view), me.entity, near);
+                    scratch.ways.make_room(near.capacity());
+                    feeler.push(&view, &wish, near, &mut scratch.ways, &mut state, me.id.0)
                 }
             };
             if push != Vec3::ZERO {

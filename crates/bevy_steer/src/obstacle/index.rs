@@ -45,6 +45,8 @@ struct SizeClass {
     exponent: u32,
     max_radius: f32,
     max_speed: f32,
+    /// The obstacles as the grid's tags number them, seen from nowhere.
+    obstacles: Vec<NearObstacle>,
     items: Vec<Item>,
     grid: Grid,
 }
@@ -128,28 +130,33 @@ impl ObstacleIndex {
         reach: Reach,
         mut visit: impl FnMut(NearObstacle),
     ) {
-        self.candidates(plane, center, reach, |record| {
-            let Some(shape) = record.obstacle.shape(&record.transform, plane) else { return };
-            let velocity = plane.project(record.velocity);
-            let distance = shape.surface(plane.project(center)).distance;
-            if distance
-                <= reach.units + shape.inner_radius() * reach.sizes + velocity.length() * reach.seconds
-            {
-                visit(NearObstacle { entity: record.entity, shape, velocity, distance });
+        let point = plane.project(center);
+        self.candidates(plane, center, reach, |obstacle| {
+            let distance = obstacle.shape.distance(point);
+            let further =
+                obstacle.shape.inner_radius() * reach.sizes + obstacle.velocity.length() * reach.seconds;
+            if distance <= reach.units + further {
+                visit(NearObstacle { distance, ..*obstacle });
             }
         });
     }
 
-    /// The records that the grids hand out: a few more than are near.
-    fn candidates(&self, plane: SteeringPlane, center: Vec3, reach: Reach, mut visit: impl FnMut(&Record)) {
+    /// The obstacles that the grids hand out: a few more than are near.
+    fn candidates(
+        &self,
+        plane: SteeringPlane,
+        center: Vec3,
+        reach: Reach,
+        mut visit: impl FnMut(&NearObstacle),
+    ) {
         let Some(layers) = &self.planes[plane.index()] else { return };
         let from = plane.to_grid(center);
-        for (classes, records) in layers.iter().zip(&self.records) {
+        for classes in layers {
             for class in classes.iter().filter(|class| !class.items.is_empty()) {
                 let radius =
                     reach.units + class.max_radius * (1.0 + reach.sizes) + class.max_speed * reach.seconds;
                 class.grid.for_each_within(from, radius, |index, _, _| {
-                    visit(&records[class.grid.tags()[index] as usize]);
+                    visit(&class.obstacles[class.grid.tags()[index] as usize]);
                 });
             }
         }
@@ -200,9 +207,10 @@ impl ObstacleIndex {
     fn build(classes: &mut Vec<SizeClass>, records: &[Record], plane: SteeringPlane) {
         for class in classes.iter_mut() {
             class.items.clear();
+            class.obstacles.clear();
             (class.max_radius, class.max_speed) = (0.0, 0.0);
         }
-        for (tag, record) in records.iter().enumerate() {
+        for record in records {
             let Some(shape) = record.obstacle.shape(&record.transform, plane) else { continue };
             let radius = shape.outer_radius();
             let exponent = radius.to_bits() >> 23;
@@ -215,11 +223,14 @@ impl ObstacleIndex {
             };
             let class = &mut classes[at];
             class.max_radius = class.max_radius.max(radius);
-            class.max_speed = class.max_speed.max(plane.project(record.velocity).length());
+            let velocity = plane.project(record.velocity);
+            class.max_speed = class.max_speed.max(velocity.length());
             let position = plane.to_grid(shape.center());
             // A number from what the obstacle is orders equal cells without a look at storage.
             let id = shape.bits().into_iter().fold(0, |hash, bits| mix(hash ^ u64::from(bits)));
-            class.items.push(Item { position, id, tag: tag as u32, ..Item::default() });
+            let tag = class.obstacles.len() as u32;
+            class.obstacles.push(NearObstacle { entity: record.entity, shape, velocity, distance: 0.0 });
+            class.items.push(Item { position, id, tag, ..Item::default() });
         }
         let layout = match plane {
             SteeringPlane::Space => Layout::Spatial,
@@ -234,7 +245,14 @@ impl ObstacleIndex {
 
 impl SizeClass {
     fn new(exponent: u32) -> Self {
-        Self { exponent, max_radius: 0.0, max_speed: 0.0, items: Vec::new(), grid: Grid::default() }
+        Self {
+            exponent,
+            max_radius: 0.0,
+            max_speed: 0.0,
+            obstacles: Vec::new(),
+            items: Vec::new(),
+            grid: Grid::default(),
+        }
     }
 
     /// Edge of a cell that would hold one obstacle if they were spread evenly.

@@ -11,6 +11,7 @@ use crate::{
 mod index;
 mod motion;
 mod shape;
+mod sweep;
 
 pub(crate) use index::Reach;
 pub use index::{NearObstacle, ObstacleHit, ObstacleIndex};

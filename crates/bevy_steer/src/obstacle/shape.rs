@@ -1,6 +1,6 @@
-//! The geometry of one obstacle in one plane: distance, outward normal, and the sweep of a disc or ball.
+//! The geometry of one obstacle in one plane: distance, outward normal and tangents.
 
-use bevy::{math::ops, prelude::*};
+use bevy::prelude::*;
 
 use crate::{plane::SteeringPlane, rng::mix};
 
@@ -10,12 +10,12 @@ use crate::{plane::SteeringPlane, rng::mix};
 /// Points and directions that are handed in must lie in the plane, as those of [`AgentView`](crate::AgentView) do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObstacleShape {
-    center: Vec3,
-    form: Form,
+    pub(super) center: Vec3,
+    pub(super) form: Form,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Form {
+pub(super) enum Form {
     Ball {
         radius: f32,
     },
@@ -46,9 +46,6 @@ pub struct ShapeHit {
     /// Unit vector away from the obstacle at that point.
     pub normal: Vec3,
 }
-
-/// Most steps that a sweep takes; a clear hit needs three or four, a grazing one about twenty.
-const SWEEP_STEPS: usize = 64;
 
 impl ObstacleShape {
     pub(crate) const fn ball(center: Vec3, radius: f32) -> Self {
@@ -113,80 +110,52 @@ impl ObstacleShape {
                 ShapeSurface { distance: length - radius, normal }
             }
             Form::Cuboid { axes, half } => {
-                let local = Vec3::new(offset.dot(axes[0]), offset.dot(axes[1]), offset.dot(axes[2]));
-                let beyond = local.abs() - half;
-                let outside = beyond.max(Vec3::ZERO);
-                let distance = outside.length();
-                if distance > 0.0 {
-                    let n = outside / distance * local.signum();
-                    ShapeSurface { distance, normal: axes[0] * n.x + axes[1] * n.y + axes[2] * n.z }
-                } else {
-                    // The nearest face; ties go to the first axis.
-                    let face = (1..3).fold(0, |best, i| if beyond[i] > beyond[best] { i } else { best });
-                    let normal = axes[face] * if local[face] < 0.0 { -1.0 } else { 1.0 };
-                    ShapeSurface { distance: beyond[face], normal }
-                }
+                let ShapeSurface { distance, normal: n } = box_surface(in_axes(&axes, offset), half);
+                ShapeSurface { distance, normal: axes[0] * n.x + axes[1] * n.y + axes[2] * n.z }
             }
         }
     }
 
-    /// Where a disc or ball of `radius` at `origin` first touches the obstacle when it moves at most `length` units along
-    /// the unit vector `direction`; `None` if it does not. What it overlaps already counts as touched at 0 unless it moves
-    /// away from it or along it.
-    ///
-    /// However thin, nothing is skipped: signed distance to a convex shape is convex along a line, so its tangent lies
-    /// beneath it and the tangent's root is never beyond the first contact. Newton's method therefore comes from the near
-    /// side and stops at the contact.
-    #[must_use]
-    pub fn sweep(&self, origin: Vec3, direction: Vec3, length: f32, radius: f32) -> Option<ShapeHit> {
-        let scale = origin.abs().max(self.center.abs()).max_element() + radius;
-        let contact = 2.0 * f32::EPSILON * scale;
-        let mut along = 0.0;
-        let mut hit = None;
-        for _ in 0..SWEEP_STEPS {
-            let at = origin + direction * along;
-            let surface = self.surface(at);
-            let gap = surface.distance - radius;
-            let closing = -surface.normal.dot(direction);
-            if closing <= 0.0 {
-                return None;
-            }
-            let point = at - surface.normal * surface.distance;
-            hit = Some(ShapeHit { distance: along, point, normal: surface.normal });
-            if gap <= contact {
-                break;
-            }
-            along += gap / closing;
-            if along > length || along.is_nan() {
-                return None;
+    /// Distance in units from `point` to the surface, negative inside.
+    pub(crate) fn distance(&self, point: Vec3) -> f32 {
+        let offset = point - self.center;
+        match self.form {
+            Form::Ball { radius } => offset.length() - radius,
+            Form::Cuboid { axes, half } => {
+                let beyond = in_axes(&axes, offset).abs() - half;
+                let outside = beyond.max(Vec3::ZERO).length();
+                if outside > 0.0 { outside } else { beyond.max_element() }
             }
         }
-        hit
     }
 
-    /// The directions, left and right, in which a disc of `radius` at `point` just passes the shape; `None` where it already
-    /// touches. Only in a plane: in space there are more than two.
-    pub(crate) fn tangents(&self, plane: SteeringPlane, point: Vec3, radius: f32) -> Option<[Vec3; 2]> {
-        let surface = self.surface(point);
-        if surface.distance <= radius || plane == SteeringPlane::Space {
+    /// The directions, left and right, in which a disc of `radius` at `point` just passes the shape, and how far it is then
+    /// to where it passes; `None` where it already touches. Only in a plane: in space there are more than two.
+    pub(crate) fn tangent_ways(
+        &self,
+        plane: SteeringPlane,
+        point: Vec3,
+        radius: f32,
+    ) -> Option<[(Vec3, f32); 2]> {
+        if plane == SteeringPlane::Space || self.distance(point) <= radius {
             return None;
         }
-        // All of the shape is seen within a quarter turn of its nearest point.
-        let towards = -surface.normal;
-        let left = plane.left_of(towards);
-        let mut widest = [(f32::NEG_INFINITY, towards), (f32::NEG_INFINITY, towards)];
+        let mut widest: Option<[(Vec3, f32); 2]> = None;
         let mut see = |corner: Vec3, radius: f32| {
             let (offset, distance) = (corner - point, corner.distance(point));
             let sin = (radius / distance).min(1.0);
             let (along, cos) = (offset / distance, (1.0 - sin * sin).sqrt());
             let across = plane.left_of(along);
-            for (widest, hand) in widest.iter_mut().zip([1.0, -1.0]) {
-                let direction = along * cos + across * (hand * sin);
-                let angle = hand * ops::atan2(direction.dot(left), direction.dot(towards));
-                if angle > widest.0 {
-                    *widest = (angle, direction);
-                }
-            }
+            let length = distance * cos;
+            let seen = [(along * cos + across * sin, length), (along * cos - across * sin, length)];
+            // From outside, all of a convex shape lies within half a turn: one direction is left of another or right of it.
+            widest = Some(widest.map_or(seen, |[left, right]| {
+                let is_left = |a: (Vec3, f32), b: (Vec3, f32)| a.0.dot(plane.left_of(b.0)) > 0.0;
+                [
+                    if is_left(seen[0], left) { seen[0] } else { left },
+                    if is_left(right, seen[1]) { seen[1] } else { right },
+                ]
+            }));
         };
         match self.form {
             Form::Ball { radius: own } => see(self.center, own + radius),
@@ -196,7 +165,13 @@ impl ObstacleShape {
                 }
             }
         }
-        Some(widest.map(|(_, direction)| direction))
+        widest
+    }
+
+    /// The directions alone.
+    #[cfg(test)]
+    fn tangents(&self, plane: SteeringPlane, point: Vec3, radius: f32) -> Option<[Vec3; 2]> {
+        Some(self.tangent_ways(plane, point, radius)?.map(|(direction, _)| direction))
     }
 
     /// Numbers that order shapes by what they are alone.
@@ -210,6 +185,26 @@ impl ObstacleShape {
         let [x, y, z] = self.center.to_array().map(f32::to_bits);
         [x, y, z, half.x.to_bits(), half.y.to_bits(), half.z.to_bits(), turn]
     }
+}
+
+/// A vector in the axes of a box.
+pub(super) fn in_axes(axes: &[Vec3; 3], vector: Vec3) -> Vec3 {
+    Vec3::new(vector.dot(axes[0]), vector.dot(axes[1]), vector.dot(axes[2]))
+}
+
+/// The surface of a box, seen from a point in its axes; the normal is in them too.
+pub(super) fn box_surface(local: Vec3, half: Vec3) -> ShapeSurface {
+    let beyond = local.abs() - half;
+    let outside = beyond.max(Vec3::ZERO);
+    let distance = outside.length();
+    if distance > 0.0 {
+        return ShapeSurface { distance, normal: outside / distance * local.signum() };
+    }
+    // The nearest face; ties go to the first axis.
+    let face = (1..3).fold(0, |best, i| if beyond[i] > beyond[best] { i } else { best });
+    let mut normal = Vec3::ZERO;
+    normal[face] = if local[face] < 0.0 { -1.0 } else { 1.0 };
+    ShapeSurface { distance: beyond[face], normal }
 }
 
 #[cfg(test)]
