@@ -5,7 +5,7 @@ use bevy::{
     prelude::*,
     utils::Parallel,
 };
-use bevy_steer_grid::{Item, Layout, RadiusCensus, Runner};
+use bevy_steer_grid::{Extent, Item, Layout, RadiusCensus, Runner};
 
 use crate::{
     accumulator::SteeringAccumulator,
@@ -44,6 +44,7 @@ pub(crate) struct Found {
     reaches: RadiusCensus,
     /// Four radii of those who look at nobody.
     sizes: RadiusCensus,
+    extent: Extent,
 }
 
 impl Found {
@@ -51,6 +52,7 @@ impl Found {
         self.planes = core::array::from_fn(|plane| self.planes[plane] | other.planes[plane]);
         self.reaches.add(&other.reaches);
         self.sizes.add(&other.sizes);
+        self.extent = self.extent.join(&other.extent);
     }
 }
 
@@ -63,6 +65,7 @@ struct Batch<'a> {
     /// Number of the batch.
     number: usize,
     items: &'a mut [Item],
+    names: &'a mut [Entity],
     known: &'a [Question],
     questions: &'a mut BatchQuestions,
 }
@@ -70,8 +73,10 @@ struct Batch<'a> {
 impl GatheredContiguousItem<'_, '_> {
     /// Fills a batch with agents of this table, as seen in `plane`.
     fn fill(&self, batch: Batch, plane: SteeringPlane, default_plane: SteeringPlane, found: &mut Found) {
-        let Batch { first, row, number, items, known, questions } = batch;
+        let Batch { first, row, number, items, names, known, questions } = batch;
+        let layout = layout_of(plane);
         questions.clear();
+        names.copy_from_slice(&self.entity[first..first + names.len()]);
         for (n, item) in items.iter_mut().enumerate() {
             let at = first + n;
             let position = self.transform[at].translation;
@@ -111,6 +116,7 @@ impl GatheredContiguousItem<'_, '_> {
                 tag: (row + n) as u32,
                 mark,
             };
+            found.extent.include(item, layout);
         }
     }
 }
@@ -136,7 +142,7 @@ pub(crate) fn build_grid(
         have_errands |= table.arrive.is_some();
     }
     items.resize(rows, Item::default());
-    names.clear();
+    names.resize(rows, Entity::PLACEHOLDER);
     if have_errands {
         errands.resize(rows, Errand::default());
     }
@@ -145,16 +151,19 @@ pub(crate) fn build_grid(
 
     let pool = ComputeRunner::new(rows, defaults.parallel_from);
     let mut gather = |plane: SteeringPlane, items: &mut [Item]| {
-        let (mut row, mut number, mut items, mut questions) = (0, 0, items, &mut questions[..]);
+        let (mut row, mut number) = (0, 0);
+        let (mut items, mut names, mut questions) = (items, &mut names[..], &mut questions[..]);
         for table in contiguous(&agents) {
             let len = table.entity.len();
             let batches = len.div_ceil(BATCH);
             let these = items.split_off_mut(..len).unwrap_or_default();
+            let called = names.split_off_mut(..len).unwrap_or_default();
             let theirs = questions.split_off_mut(..batches).unwrap_or_default();
-            let jobs = these.chunks_mut(BATCH).zip(theirs).enumerate();
-            pool.run(jobs, |(n, (items, questions))| {
+            let jobs = these.chunks_mut(BATCH).zip(called.chunks_mut(BATCH)).zip(theirs).enumerate();
+            pool.run(jobs, |(n, ((items, names), questions))| {
                 let first = n * BATCH;
-                let batch = Batch { first, row: row + first, number: number + n, items, known, questions };
+                let batch =
+                    Batch { first, row: row + first, number: number + n, items, names, known, questions };
                 table.fill(batch, plane, defaults.plane, &mut found.borrow_local_mut());
             });
             row += len;
@@ -167,10 +176,9 @@ pub(crate) fn build_grid(
         }
         sum
     };
-    let Found { planes, reaches, sizes } = gather(defaults.plane, items);
+    let Found { planes, reaches, sizes, mut extent } = gather(defaults.plane, items);
     let mut row = 0;
     for table in contiguous(&agents) {
-        names.extend_from_slice(table.entity);
         if let Some((_, states)) = table.arrive {
             for (errand, state) in errands[row..].iter_mut().zip(states) {
                 *errand = Errand { arrive_key: state.key(), settled: state.is_settled() };
@@ -190,14 +198,17 @@ pub(crate) fn build_grid(
             continue;
         }
         if gathered != plane {
-            gather(plane, items);
+            extent = gather(plane, items).extent;
             gathered = plane;
         }
-        let layout = match plane {
-            SteeringPlane::Space => Layout::Spatial,
-            SteeringPlane::Xy | SteeringPlane::Xz => Layout::Planar,
-        };
-        slot.get_or_insert_default().build_on(&pool, layout, cell_size, items);
+        slot.get_or_insert_default().build_within(&pool, layout_of(plane), cell_size, items, &extent);
+    }
+}
+
+const fn layout_of(plane: SteeringPlane) -> Layout {
+    match plane {
+        SteeringPlane::Space => Layout::Spatial,
+        SteeringPlane::Xy | SteeringPlane::Xz => Layout::Planar,
     }
 }
 

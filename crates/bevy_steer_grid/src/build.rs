@@ -15,9 +15,9 @@ const MIN_PARALLEL: usize = 4096;
 /// Each part of a parallel sort counts all cells.
 const MAX_PARTS: usize = 8;
 
-/// Where items lie.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
+/// Where items lie: for a caller who looks at all of them anyway, see [`Grid::build_within`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
     low: Vec3,
     high: Vec3,
     max_radius: f32,
@@ -31,8 +31,9 @@ impl Default for Extent {
 }
 
 impl Extent {
+    /// Takes in an item, to be built in this layout.
     #[inline]
-    fn include(&mut self, item: &Item, layout: Layout) {
+    pub fn include(&mut self, item: &Item, layout: Layout) {
         let position = layout.flatten(item.position);
         if position.is_finite() {
             self.low = self.low.min(position);
@@ -42,7 +43,9 @@ impl Extent {
         }
     }
 
-    fn join(self, other: &Self) -> Self {
+    /// The extent of both.
+    #[must_use]
+    pub fn join(self, other: &Self) -> Self {
         Self {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
@@ -77,18 +80,34 @@ impl Grid {
         cell_size: f32,
         items: &[Item],
     ) -> usize {
-        // Vector code counts lanes with a sign.
-        assert!(items.len() < i32::MAX as usize, "the grid indexes its entries with 31 bits");
-        self.frame = Frame::new(layout, cell_size);
-        let parts = if items.len() < MIN_PARALLEL { 1 } else { runner.parts().clamp(1, MAX_PARTS) };
-        let stretch = items.len().div_ceil(parts).max(1);
+        let stretch = items.len().div_ceil(parts(runner, items)).max(1);
         let extents = &mut self.scratch.extents;
         extents.clear();
-        extents.resize(parts, Extent::default());
+        extents.resize(parts(runner, items), Extent::default());
         runner.run(items.chunks(stretch).zip(&mut *extents), |(items, extent)| {
             items.iter().for_each(|item| extent.include(item, layout));
         });
         let extent = extents.iter().fold(Extent::default(), |sum, extent| sum.join(extent));
+        self.build_within(runner, layout, cell_size, items, &extent)
+    }
+
+    /// As [`build_on`](Self::build_on), where the extent of the items is known.
+    ///
+    /// # Panics
+    /// With more than `i32::MAX` items; and perhaps if the extent is not that of the items.
+    pub fn build_within(
+        &mut self,
+        runner: &impl Runner,
+        layout: Layout,
+        cell_size: f32,
+        items: &[Item],
+        extent: &Extent,
+    ) -> usize {
+        // Vector code counts lanes with a sign.
+        assert!(items.len() < i32::MAX as usize, "the grid indexes its entries with 31 bits");
+        self.frame = Frame::new(layout, cell_size);
+        let parts = parts(runner, items);
+        let stretch = items.len().div_ceil(parts).max(1);
         let kept = extent.count;
         (self.bounds, self.max_radius) = ((extent.low, extent.high), extent.max_radius);
         self.columns.resize(kept);
@@ -132,6 +151,11 @@ impl Grid {
         };
         if cells <= most { TableKind::Dense } else { TableKind::Sparse }
     }
+}
+
+/// The parts that a build is divided into.
+fn parts(runner: &impl Runner, items: &[Item]) -> usize {
+    if items.len() < MIN_PARALLEL { 1 } else { runner.parts().clamp(1, MAX_PARTS) }
 }
 
 #[cfg(test)]

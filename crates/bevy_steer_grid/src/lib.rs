@@ -90,6 +90,7 @@ mod sort;
 mod table;
 mod vicinity;
 
+pub use build::Extent;
 pub use flock::FlockKernel;
 pub use flock_block::FlockBlock;
 pub use flock_query::{Falloff, FlockQuery, FlockSums};
