@@ -28,7 +28,7 @@ pub(crate) struct Gathered {
     transform: &'static Transform,
     velocity: &'static SteeringVelocity,
     group: Option<&'static SteeringGroup>,
-    flock: Option<&'static FlockMember>,
+    flock: Option<Ref<'static, FlockMember>>,
     separation: Option<&'static Separation>,
     arrive: Option<(&'static Arrive, &'static ArriveState)>,
     plane: Option<&'static SteeringPlane>,
@@ -66,16 +66,27 @@ struct Batch<'a> {
     number: usize,
     items: &'a mut [Item],
     names: &'a mut [Entity],
-    known: &'a [Question],
     questions: &'a mut BatchQuestions,
+}
+
+/// What all batches go by.
+#[derive(Clone, Copy)]
+struct Rules<'a> {
+    /// The plane that agents are seen in.
+    plane: SteeringPlane,
+    default_plane: SteeringPlane,
+    /// The questions that every batch knows, and whether they are those of the last tick.
+    known: (&'a [Question], bool),
 }
 
 impl GatheredContiguousItem<'_, '_> {
     /// Fills a batch with agents of this table, as seen in `plane`.
-    fn fill(&self, batch: Batch, plane: SteeringPlane, default_plane: SteeringPlane, found: &mut Found) {
-        let Batch { first, row, number, items, names, known, questions } = batch;
+    fn fill(&self, batch: Batch, rules: Rules, found: &mut Found) {
+        let Batch { first, row, number, items, names, questions } = batch;
+        let Rules { plane, default_plane, known: (known, remembered) } = rules;
         let layout = layout_of(plane);
         questions.clear();
+        let unchanged = remembered && self.is_as_before(first, names);
         names.copy_from_slice(&self.entity[first..first + names.len()]);
         for (n, item) in items.iter_mut().enumerate() {
             let at = first + n;
@@ -87,11 +98,13 @@ impl GatheredContiguousItem<'_, '_> {
             // Who is left out does not count at all: not even the size of the cells, which orders sums, may depend on him.
             let there = position.is_finite();
             let (mut key, mut mark) = (group, 0);
-            if let Some(flock) = self.flock {
-                let member = &flock[at];
+            if let Some(flock) = &self.flock {
                 key = flock_key(group);
                 if there {
-                    let (question, reach) = questions.ask(known, number, member, own_plane);
+                    // Rules are as long as everything else together: who asks the same as before need not be read.
+                    let before = if unchanged { questions.ask_again(known, item.mark) } else { None };
+                    let (question, reach) =
+                        before.unwrap_or_else(|| questions.ask(known, number, &flock[at], own_plane));
                     found.reaches.count(reach);
                     // Held contributions serve for another tick.
                     if !(self.every && self.accumulator[at].is_held()) {
@@ -118,6 +131,18 @@ impl GatheredContiguousItem<'_, '_> {
             };
             found.extent.include(item, layout);
         }
+    }
+
+    /// Whether the same agents as in the last tick, who were called so, would ask the same questions.
+    fn is_as_before(&self, first: usize, names: &[Entity]) -> bool {
+        let these = first..first + names.len();
+        let Some(flock) = &self.flock else { return false };
+        let (last, now) = (flock.last_run_tick(), flock.this_run_tick());
+        let ticks = &flock.changed_ticks_slice()[these.clone()];
+        self.plane.is_none()
+            && !self.every
+            && self.entity[these] == *names
+            && !ticks.iter().fold(false, |any, tick| any | tick.is_newer_than(last, now))
     }
 }
 
@@ -146,8 +171,9 @@ pub(crate) fn build_grid(
     if have_errands {
         errands.resize(rows, Errand::default());
     }
-    questions.begin(batches);
+    let remembered = questions.begin(batches, defaults.plane);
     let (known, questions) = questions.split();
+    let known = (known, remembered);
 
     let pool = ComputeRunner::new(rows, defaults.parallel_from);
     let mut gather = |plane: SteeringPlane, items: &mut [Item]| {
@@ -162,9 +188,9 @@ pub(crate) fn build_grid(
             let jobs = these.chunks_mut(BATCH).zip(called.chunks_mut(BATCH)).zip(theirs).enumerate();
             pool.run(jobs, |(n, ((items, names), questions))| {
                 let first = n * BATCH;
-                let batch =
-                    Batch { first, row: row + first, number: number + n, items, names, known, questions };
-                table.fill(batch, plane, defaults.plane, &mut found.borrow_local_mut());
+                let batch = Batch { first, row: row + first, number: number + n, items, names, questions };
+                let rules = Rules { plane, default_plane: defaults.plane, known };
+                table.fill(batch, rules, &mut found.borrow_local_mut());
             });
             row += len;
             number += batches;

@@ -54,6 +54,7 @@ pub(crate) struct FlockQuestions {
     known: Vec<Question>,
     /// What else is asked, batch by batch.
     batches: Vec<BatchQuestions>,
+    plane: SteeringPlane,
 }
 
 /// The questions of a batch of agents. Agents are asked as they are gathered for the grid, so that the grid holds what each
@@ -67,12 +68,17 @@ pub(crate) struct BatchQuestions {
 }
 
 impl FlockQuestions {
-    /// Makes ready for a tick with so many batches.
-    pub(crate) fn begin(&mut self, batches: usize) {
-        let Self { known, batches: all } = self;
+    /// Makes ready for a tick with so many batches, and with this plane for who has none of his own; answers whether the marks
+    /// of the last tick's questions still hold.
+    pub(crate) fn begin(&mut self, batches: usize, plane: SteeringPlane) -> bool {
+        let Self { known, batches: all, .. } = self;
+        let before = known.len();
         let used = all.iter().fold(0, |used, batch| used | batch.used);
         let mut bits = (0..).map(|n| used >> n & 1 == 1);
         known.retain(|_| bits.next().unwrap_or_default());
+        // What is new comes behind.
+        let same = known.len() == before && plane == self.plane;
+        self.plane = plane;
         for question in all.iter().flat_map(|batch| batch.different.iter().take(KNOWN)) {
             if known.len() < KNOWN && !known.iter().any(|q| q.is_of(&question.member, question.plane)) {
                 known.push(*question);
@@ -82,6 +88,7 @@ impl FlockQuestions {
             all.resize_with(batches, BatchQuestions::default);
         }
         all.iter_mut().for_each(BatchQuestions::clear);
+        same
     }
 
     /// What is known, and the batches.
@@ -119,6 +126,15 @@ impl BatchQuestions {
             Some((mark, question)) if question.is_of(member, plane) => (*mark, question.reach),
             _ => self.find(known, number, member, plane),
         }
+    }
+
+    /// Enters the question of the last tick under this mark, if it is a known one.
+    #[inline]
+    pub(crate) fn ask_again(&mut self, known: &[Question], mark: u32) -> Option<(u32, f32)> {
+        let place = mark.checked_sub(1)?;
+        let reach = known.get(place as usize)?.reach;
+        self.used |= 1 << place;
+        Some((mark, reach))
     }
 
     #[inline(never)]
@@ -161,7 +177,7 @@ mod tests {
     fn what_was_asked_in_the_last_tick_has_one_mark_everywhere() {
         let mut questions = FlockQuestions::default();
         let mut ask = |asked: &[&[f32]]| {
-            questions.begin(asked.len());
+            questions.begin(asked.len(), XY);
             let (known, batches) = questions.split();
             let marks: Vec<Vec<u32>> = asked
                 .iter()
