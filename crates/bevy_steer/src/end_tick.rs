@@ -190,7 +190,9 @@ impl End {
                 if moved {
                     plane.write(&mut transform.translation, position);
                 }
-                transform.rotation = turned.unwrap_or(rotation);
+                if let Some(turned) = turned {
+                    transform.rotation = turned;
+                }
             }
         }
         let hold = batch.every.as_mut().is_some_and(|every| every[n].end_tick(dt, shared.id[at]));

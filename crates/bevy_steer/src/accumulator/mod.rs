@@ -243,11 +243,11 @@ impl SteeringAccumulator {
         }
     }
 
-    /// Adds a contribution that is known to be finite and to have a weight above 0.
+    /// Adds two contributions that are known to be finite and to have weights above 0.
     #[inline]
-    pub(crate) fn add_sound(&mut self, contribution: Contribution) {
+    pub(crate) fn add_sound(&mut self, contributions: [Contribution; 2]) {
         if !self.is_held() {
-            self.0.push(contribution);
+            self.0.push_both(contributions);
         }
     }
 

@@ -80,6 +80,20 @@ impl Store {
         }
     }
 
+    #[inline]
+    pub(super) fn push_both(&mut self, [a, b]: [Contribution; 2]) {
+        if let Self::Few { len, has_goal: false, places, .. } = self
+            && *len == 0
+        {
+            // The usual case, at once.
+            (places[0], places[1]) = (a, b);
+            *len = 2;
+        } else {
+            self.push(a);
+            self.push(b);
+        }
+    }
+
     /// Keeps the contributions for which `keep` holds.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&Contribution) -> bool) {
         match self {
@@ -216,6 +230,10 @@ mod tests {
                     }
                 }
                 let expected: Vec<_> = (0..count).map(contribution).collect();
+                let mut paired = store.clone();
+                paired.push_both([contribution(3), contribution(4)]);
+                assert_eq!(paired.contributions()[..count], expected);
+                assert_eq!(paired.contributions()[count..], [contribution(3), contribution(4)]);
                 assert_eq!(store.contributions(), expected);
                 assert_eq!(store.goal(), (goal_at <= count).then(|| goal(goal_at)));
                 let places = count + usize::from(goal_at <= count);

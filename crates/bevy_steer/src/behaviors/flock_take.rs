@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Lots whose answers are fetched together.
-const FETCHED: usize = 4;
+const FETCHED: usize = 8;
 
 /// The members in one table, as far as they are in one plane.
 pub(crate) struct Members<'a, 'w> {
@@ -309,14 +309,10 @@ impl Wishes {
         let [pushes, desires, sound] =
             [self.pushes, self.desires, self.sound].map(|bits| bits >> lane & 1 == 1);
         if pushes & desires & sound {
-            accumulator.add_sound(Contribution::new(ContributionKind::Push, id, push, push_weight, priority));
-            accumulator.add_sound(Contribution::new(
-                ContributionKind::Desired,
-                id,
-                desired,
-                desire_weight,
-                priority,
-            ));
+            accumulator.add_sound([
+                Contribution::new(ContributionKind::Push, id, push, push_weight, priority),
+                Contribution::new(ContributionKind::Desired, id, desired, desire_weight, priority),
+            ]);
         } else {
             if pushes {
                 accumulator.push(id, push, push_weight, priority);
