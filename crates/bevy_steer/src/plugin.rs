@@ -141,8 +141,8 @@ impl Plugin for SteeringCorePlugin {
         .add_systems(
             self.schedule,
             (
-                begin_step.before(SteeringSystems::Sense),
-                warn_of_faults.in_set(SteeringSystems::Sense),
+                // A fault that comes up while it looks is told in the next tick: no order but its place matters.
+                (begin_step, warn_of_faults.ambiguous_with_all()).chain().before(SteeringSystems::Sense),
                 tell_warnings.after(SteeringSystems::Integrate),
             ),
         );
