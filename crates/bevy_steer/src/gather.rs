@@ -1,7 +1,7 @@
 //! All agents into the grid, once per tick.
 
 use bevy::{
-    ecs::{entity::Entities, query::QueryData},
+    ecs::{change_detection::Tick, entity::Entities, query::QueryData, system::SystemChangeTick},
     prelude::*,
     utils::Parallel,
 };
@@ -75,18 +75,20 @@ struct Rules<'a> {
     /// The plane that agents are seen in.
     plane: SteeringPlane,
     default_plane: SteeringPlane,
-    /// The questions that every batch knows, and whether they are those of the last tick.
-    known: (&'a [Question], bool),
+    /// The questions that every batch knows.
+    known: &'a [Question],
+    /// When the marks of agents were made, if they still hold.
+    asked: Option<Tick>,
 }
 
 impl GatheredContiguousItem<'_, '_> {
     /// Fills a batch with agents of this table, as seen in `plane`.
     fn fill(&self, batch: Batch, rules: Rules, found: &mut Found) {
         let Batch { first, row, number, items, names, questions } = batch;
-        let Rules { plane, default_plane, known: (known, remembered) } = rules;
+        let Rules { plane, default_plane, known, asked } = rules;
         let layout = layout_of(plane);
         questions.clear();
-        let unchanged = remembered && self.is_as_before(first, names);
+        let unchanged = asked.is_some_and(|last| self.is_as_before(last, first, names));
         names.copy_from_slice(&self.entity[first..first + names.len()]);
         for (n, item) in items.iter_mut().enumerate() {
             let at = first + n;
@@ -102,7 +104,8 @@ impl GatheredContiguousItem<'_, '_> {
                 key = flock_key(group);
                 if there {
                     // Rules are as long as everything else together: who asks the same as before need not be read.
-                    let before = if unchanged { questions.ask_again(known, item.mark) } else { None };
+                    let before =
+                        if unchanged { questions.ask_again(known, item.mark, own_plane) } else { None };
                     let (question, reach) =
                         before.unwrap_or_else(|| questions.ask(known, number, &flock[at], own_plane));
                     found.reaches.count(reach);
@@ -133,11 +136,11 @@ impl GatheredContiguousItem<'_, '_> {
         }
     }
 
-    /// Whether the same agents as in the last tick, who were called so, would ask the same questions.
-    fn is_as_before(&self, first: usize, names: &[Entity]) -> bool {
+    /// Whether the same agents as at the time `last`, who were called so, would ask the same questions.
+    fn is_as_before(&self, last: Tick, first: usize, names: &[Entity]) -> bool {
         let these = first..first + names.len();
         let Some(flock) = &self.flock else { return false };
-        let (last, now) = (flock.last_run_tick(), flock.this_run_tick());
+        let now = flock.this_run_tick();
         let ticks = &flock.changed_ticks_slice()[these.clone()];
         self.plane.is_none()
             && !self.every
@@ -153,6 +156,7 @@ pub(crate) fn build_grid(
     entities: &Entities,
     agents: Query<Gathered>,
     mut found: Local<Parallel<Found>>,
+    ticks: SystemChangeTick,
 ) {
     let NeighborGrid { grids, items, entities: names, errands, tables, questions } = &mut *grid;
     tables.clear();
@@ -171,9 +175,8 @@ pub(crate) fn build_grid(
     if have_errands {
         errands.resize(rows, Errand::default());
     }
-    let remembered = questions.begin(batches, defaults.plane);
+    let asked = questions.begin(batches, defaults.plane, ticks.this_run());
     let (known, questions) = questions.split();
-    let known = (known, remembered);
 
     let pool = ComputeRunner::new(rows, defaults.parallel_from);
     let mut gather = |plane: SteeringPlane, items: &mut [Item]| {
@@ -189,7 +192,7 @@ pub(crate) fn build_grid(
             pool.run(jobs, |(n, ((items, names), questions))| {
                 let first = n * BATCH;
                 let batch = Batch { first, row: row + first, number: number + n, items, names, questions };
-                let rules = Rules { plane, default_plane: defaults.plane, known };
+                let rules = Rules { plane, default_plane: defaults.plane, known, asked };
                 table.fill(batch, rules, &mut found.borrow_local_mut());
             });
             row += len;

@@ -1,6 +1,7 @@
 //! Several agents side by side, one in each lane of vector registers.
 //!
-//! Whatever is computed here has the bits of the same formula for a single agent: nothing is fused or reordered.
+//! Whatever is computed here has the bits of the same formula for a single agent, where that is a number: nothing is fused or
+//! reordered.
 
 use bevy::prelude::*;
 use fearless_simd::{Level, Simd, f32x16, mask32x16, prelude::*};

@@ -8,7 +8,7 @@ use bevy::{
 };
 
 use crate::{
-    accumulator::{Contribution, SteeringAccumulator},
+    accumulator::{BehaviorId, Contribution, SteeringAccumulator, SteeringGoal},
     agent::{SteeringAgent, SteeringDefaults, SteeringGroup, SteeringVelocity},
     behavior::{Fault, SteeringBehaviors, check_faults},
     behaviors,
@@ -97,7 +97,9 @@ impl Plugin for SteeringCorePlugin {
             .register_type::<SteeringVelocity>()
             .register_type::<SteeringGroup>()
             .register_type::<SteeringAccumulator>()
+            .register_type::<BehaviorId>()
             .register_type::<Contribution>()
+            .register_type::<SteeringGoal>()
             .register_type::<SteeringOutput>()
             .register_type::<CustomIntegration>()
             .register_type::<SteeringPlane>()
@@ -141,9 +143,11 @@ impl Plugin for SteeringCorePlugin {
         .add_systems(
             self.schedule,
             (
-                // A fault that comes up while it looks is told in the next tick: no order but its place matters.
-                (begin_step, warn_of_faults.ambiguous_with_all()).chain().before(SteeringSystems::Sense),
-                tell_warnings.after(SteeringSystems::Integrate),
+                begin_step.before(SteeringSystems::Sense),
+                // It reads whatever a game may write; what it misses it finds in the next tick.
+                (warn_of_faults.ambiguous_with_all(), tell_warnings)
+                    .chain()
+                    .after(SteeringSystems::Integrate),
             ),
         );
     }

@@ -83,6 +83,7 @@ impl Grid {
         query: impl Fn(usize) -> Option<&'q FlockQuery>,
         mut visit: impl FnMut(usize, &FlockSums),
     ) {
+        assert!(entries.end <= self.len(), "no such entries: {entries:?} of {}", self.len());
         // Few enough for their sums to stay in the cache.
         const STRETCH: usize = 256;
         let mut blocks = std::mem::take(&mut kernel.blocks);

@@ -9,7 +9,7 @@ use crate::flock_query::FlockSums;
 
 /// The sums of up to eight entries, side by side so that a caller can go on with vector code; the fields are those of
 /// [`FlockSums`], coordinate by coordinate. What stands behind the last entry has no meaning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FlockBlock {
     /// Number of entries, at least 1.
     pub len: usize,
@@ -128,7 +128,7 @@ impl<S: Simd, const D: usize> Pending<S, D> {
         for n in 0..LANES {
             (near[n], middle[n]) = (all[n].separation_weight, all[n].alignment_weight);
             (far[n], nearest[n]) = (all[n].cohesion_weight, all[n].nearest_squared);
-            block.coincident |= u8::from(all[n].coincident.any_true()) << n;
+            block.coincident |= u8::from(n < block.len && all[n].coincident.any_true()) << n;
         }
         add_up(simd, near).store_slice(&mut block.separation_weight);
         add_up(simd, middle).store_slice(&mut block.alignment_weight);

@@ -38,15 +38,22 @@ impl From<SteeringAccumulator> for Saved {
 impl From<Saved> for SteeringAccumulator {
     fn from(saved: Saved) -> Self {
         let mut store = Store::default();
-        store.set_goal(saved.goal.map(|Entry { value, weight: tolerance, key }| SteeringGoal {
-            position: value.into(),
-            tolerance,
-            key,
-        }));
-        for Entry { value, weight, key } in saved.contributions {
-            store.push(Contribution { value: value.into(), weight, key });
+        let mut rejected = saved.rejected.map(BehaviorId);
+        if let Some(Entry { value, weight: tolerance, key }) = saved.goal {
+            let position = Vec3::from(value);
+            store.set_goal(position.is_finite().then_some(SteeringGoal { position, tolerance, key }));
         }
-        store.set_rejected(saved.rejected.map(BehaviorId));
+        // A file may hold what behaviours could not have written.
+        for Entry { value, weight, key } in saved.contributions {
+            let contribution = Contribution { value: value.into(), weight, key };
+            if contribution.value.is_finite() && weight > 0.0 && weight <= f32::MAX {
+                store.push(contribution);
+            } else {
+                let id = contribution.behavior();
+                rejected = Some(rejected.map_or(id, |first| first.min(id)));
+            }
+        }
+        store.set_rejected(rejected);
         if saved.held {
             store.end_tick(true);
         }
@@ -64,6 +71,15 @@ mod tests {
 
     use super::*;
     use crate::SteeringPriority;
+
+    #[test]
+    fn a_file_cannot_bring_in_what_behaviours_could_not_write() {
+        let text = r#"{"contributions": [{"value": [1, 2, 3], "weight": -1, "key": 8},
+            {"value": [1, 0, 0], "weight": 1, "key": 4}], "goal": null, "held": true, "rejected": null}"#;
+        let loaded: SteeringAccumulator = serde_json::from_str(text).expect("it loads");
+        assert_eq!(loaded.contributions().iter().map(|c| c.value).collect::<Vec<_>>(), [Vec3::X]);
+        assert_eq!(loaded.0.rejected(), Some(BehaviorId(2)));
+    }
 
     #[test]
     fn an_accumulator_comes_back_from_a_scene_as_it_was() {

@@ -21,7 +21,7 @@ pub(crate) const CRUISE: f32 = 0.8;
 
 /// A member of a flock: keeps distance from flockmates, matches their velocity and stays with them. Flockmates are the
 /// agents with a `FlockMember` and the same [`SteeringGroup`](crate::SteeringGroup). Each rule looks within its own radius and averages over
-/// its own neighbours. [`FlockLaw`] says how.
+/// its own neighbours. [`FlockLaw`] says how. Changes that bypass change detection are not noticed.
 ///
 /// Source: C. Reynolds, *Flocks, Herds, and Schools: A Distributed Behavioral Model*, 1987.
 #[derive(Component, Reflect, Debug, Clone, Copy, PartialEq)]
@@ -276,14 +276,50 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_without_a_radius_is_off_and_leaves_the_others_alone() {
+        let neighbours = [Vec3::new(1.0, 0.5, 0.0), Vec3::new(-3.0, 1.0, 0.0)];
+        for radius in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            let without = [
+                (
+                    FlockMember { cohesion_radius: radius, ..default() },
+                    FlockMember { cohesion_weight: 0.0, ..default() },
+                ),
+                (
+                    FlockMember { alignment_radius: radius, ..default() },
+                    FlockMember { alignment_weight: 0.0, ..default() },
+                ),
+                (
+                    FlockMember { separation_radius: radius, ..default() },
+                    FlockMember { separation_weight: 0.0, ..default() },
+                ),
+            ];
+            for (no_radius, no_weight) in without {
+                let [a, b] = [no_radius, no_weight].map(|member| force(member, &neighbours, Vec3::Y));
+                assert!(a.distance(b) < 1e-4 && a != Vec3::ZERO, "{no_radius:?}: {a} {b}");
+            }
+        }
+        let mut sim = Sim::new(60.0);
+        for n in 0..2 {
+            sim.moving(Vec3::X * n as f32, Vec3::X, FlockMember { cohesion_radius: 0.0, ..default() });
+        }
+        sim.ticks(3);
+        let warnings = sim.app.world().resource::<crate::SteeringWarnings>();
+        assert_eq!(warnings.iter().count(), 0, "0 switches a rule off and is no fault");
+    }
+
+    #[test]
     fn rules_that_change_hold_from_that_tick_on() {
         // Questions are remembered from tick to tick: whatever changes must show, as in a world that has no past.
         let weak = FlockMember { separation_weight: 0.5, ..default() };
         let start = |n: usize| Vec3::new(n as f32 * 0.7, (n % 2) as f32, (n % 3) as f32);
-        for change in 0..6 {
+        for change in 0..8 {
             let mut old = Sim::new(60.0);
             let mut agents: Vec<Entity> =
                 (0..6).map(|n| old.moving(start(n), Vec3::X, FlockMember::default())).collect();
+            let world = old.app.world_mut();
+            if change == 6 {
+                agents.iter().for_each(|&a| _ = world.entity_mut(a).insert(SteeringPlane::Xz));
+            }
             old.ticks(4);
             let world = old.app.world_mut();
             match change {
@@ -299,6 +335,8 @@ mod tests {
                 4 => {
                     world.entity_mut(agents[1]).insert(SteeringGroup(4));
                 }
+                6 => agents.iter().for_each(|&a| _ = world.entity_mut(a).remove::<SteeringPlane>()),
+                7 => agents.iter().for_each(|&a| _ = world.entity_mut(a).insert(SteeringPlane::Xz)),
                 _ => {
                     agents.iter().for_each(|&a| *world.get_mut::<FlockMember>(a).expect("a member") = weak);
                 }
@@ -311,7 +349,9 @@ mod tests {
                 .map(|&agent| {
                     let member = *old.app.world().get::<FlockMember>(agent).expect("a member");
                     let group = old.app.world().get::<SteeringGroup>(agent).copied().unwrap_or_default();
-                    new.moving(old.position(agent), old.velocity(agent), (member, group))
+                    let plane = old.app.world().get::<SteeringPlane>(agent).copied();
+                    let plane = plane.unwrap_or(old.app.world().resource::<SteeringDefaults>().plane);
+                    new.moving(old.position(agent), old.velocity(agent), (member, group, plane))
                 })
                 .collect();
             old.tick();

@@ -1,6 +1,6 @@
 //! What flock members ask the grid: most ask the same, so that a small number stands for a question.
 
-use bevy::math::ops;
+use bevy::{ecs::change_detection::Tick, math::ops};
 use bevy_steer_grid::{Falloff, FlockQuery};
 
 use super::flock::{FlockLaw, FlockMember};
@@ -55,6 +55,8 @@ pub(crate) struct FlockQuestions {
     /// What else is asked, batch by batch.
     batches: Vec<BatchQuestions>,
     plane: SteeringPlane,
+    /// When they were asked.
+    asked: Option<Tick>,
 }
 
 /// The questions of a batch of agents. Agents are asked as they are gathered for the grid, so that the grid holds what each
@@ -68,9 +70,9 @@ pub(crate) struct BatchQuestions {
 }
 
 impl FlockQuestions {
-    /// Makes ready for a tick with so many batches, and with this plane for who has none of his own; answers whether the marks
-    /// of the last tick's questions still hold.
-    pub(crate) fn begin(&mut self, batches: usize, plane: SteeringPlane) -> bool {
+    /// Makes ready for a tick with so many batches, and with this plane for who has none of his own; answers when the marks
+    /// of the last tick's questions were made, if they still hold.
+    pub(crate) fn begin(&mut self, batches: usize, plane: SteeringPlane, now: Tick) -> Option<Tick> {
         let Self { known, batches: all, .. } = self;
         let before = known.len();
         let used = all.iter().fold(0, |used, batch| used | batch.used);
@@ -79,6 +81,7 @@ impl FlockQuestions {
         // What is new comes behind.
         let same = known.len() == before && plane == self.plane;
         self.plane = plane;
+        let asked = self.asked.replace(now).filter(|_| same);
         for question in all.iter().flat_map(|batch| batch.different.iter().take(KNOWN)) {
             if known.len() < KNOWN && !known.iter().any(|q| q.is_of(&question.member, question.plane)) {
                 known.push(*question);
@@ -88,7 +91,7 @@ impl FlockQuestions {
             all.resize_with(batches, BatchQuestions::default);
         }
         all.iter_mut().for_each(BatchQuestions::clear);
-        same
+        asked
     }
 
     /// What is known, and the batches.
@@ -128,13 +131,18 @@ impl BatchQuestions {
         }
     }
 
-    /// Enters the question of the last tick under this mark, if it is a known one.
+    /// Enters the question of the last tick under this mark, if it is a known one, of this plane.
     #[inline]
-    pub(crate) fn ask_again(&mut self, known: &[Question], mark: u32) -> Option<(u32, f32)> {
+    pub(crate) fn ask_again(
+        &mut self,
+        known: &[Question],
+        mark: u32,
+        plane: SteeringPlane,
+    ) -> Option<(u32, f32)> {
         let place = mark.checked_sub(1)?;
-        let reach = known.get(place as usize)?.reach;
+        let question = known.get(place as usize).filter(|question| question.plane == plane)?;
         self.used |= 1 << place;
-        Some((mark, reach))
+        Some((mark, question.reach))
     }
 
     #[inline(never)]
@@ -177,7 +185,7 @@ mod tests {
     fn what_was_asked_in_the_last_tick_has_one_mark_everywhere() {
         let mut questions = FlockQuestions::default();
         let mut ask = |asked: &[&[f32]]| {
-            questions.begin(asked.len(), XY);
+            questions.begin(asked.len(), XY, Tick::new(0));
             let (known, batches) = questions.split();
             let marks: Vec<Vec<u32>> = asked
                 .iter()

@@ -104,7 +104,8 @@ impl Asked {
         if let Some(Question { member, .. }) = question {
             self.alignment.set(lane, member.alignment_weight, member.alignment_radius, member.law);
             self.cohesion.set(lane, member.cohesion_weight, member.cohesion_radius, member.law);
-            self.pace[lane] = 1.0 / member.cohesion_radius;
+            // As the sums have it: who switches cohesion off has no radius, and nobody within it.
+            self.pace[lane] = 1.0 / check::or_zero(member.cohesion_radius).max(1e-18);
             self.averages[lane] = f32::from(member.separation == SeparationMode::Mean);
             self.classic[lane] = f32::from(member.law == FlockLaw::Classic);
         }

@@ -77,6 +77,8 @@ impl<'a> Ways<'a> {
         scratch: &'a mut WaysScratch,
     ) -> Self {
         let WaysScratch { passages, blocks, edges } = scratch;
+        passages.clear();
+        edges.clear();
         let left = field.view.plane.left_of(wanted);
         for (i, obstacle) in field.near.iter().enumerate() {
             let Some((passage, tangents)) = Passage::new(field, obstacle) else { continue };
