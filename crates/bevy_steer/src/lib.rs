@@ -32,7 +32,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `multi_threaded` (default) | systems and agents spread over the compute pool |
-//! | `serialize` | serde for every component |
+//! | `serialize` | serde for every component (the accumulator has it anyway) |
 //! | `libm` | the same bits on every operating system |
 //! | `interpolation` | smooth drawing between fixed ticks: `SteeringInterpolationPlugin` |
 //! | `debug` | names of systems in Bevy's error messages |

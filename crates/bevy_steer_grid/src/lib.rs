@@ -43,15 +43,16 @@
 //! | `table` | where each cell starts: a dense table, or a sparse one where the world is wide and empty |
 //! | `columns` | the entries, structure-of-arrays |
 //! | `grid` | [`Grid`] and its accessors |
-//! | `build` | [`Grid::build`], [`Grid::build_on`] |
+//! | `build` | [`Grid::build`], [`Grid::build_on`], [`Grid::build_within`] |
 //! | `sort` | its first half: which cell each item is in |
 //! | `parts` | its second half: order within the cells, and the columns |
 //! | `runner` | [`Runner`]: on one thread or on several |
 //! | `query` | [`Grid::runs`], within a radius, in a box |
 //! | `nearest` | [`Grid::k_nearest`], [`Grid::nearest`] |
 //! | `ray` | [`Grid::cast_ray`] |
-//! | `flock_query`, `flock` | [`Grid::flock_sums`]: the sums of flocking |
-//! | `flock_lanes` | its arithmetic, eight neighbours at a time |
+//! | `flock_query`, `flock` | [`Grid::flock_sums`], [`Grid::flock_blocks`]: the sums of flocking |
+//! | `flock_lanes` | their arithmetic, eight neighbours at a time |
+//! | `flock_block` | [`FlockBlock`]: the sums of eight entries, side by side |
 //! | `vicinity` | what they look at: the entries round a point, side by side |
 //! | `brute`, `brute_flock` | the same queries by looking at everything: the oracle of the tests |
 //!
@@ -63,7 +64,8 @@
 //! - **One order.** Entries lie in the order (cell z, cell y, cell x, id), whatever the order of the input and whichever
 //!   table is in use; queries visit them in that order, so sums over neighbours are reproducible to the bit.
 //! - **Memory is O(agents)**, never O(extent of the world), and is reused: a build that is no larger than an earlier one
-//!   allocates nothing, queries never do (but for the growth of an output vector).
+//!   allocates nothing, queries never do (but for the growth of an output vector, or of a
+//!   [`FlockKernel`]'s buffers).
 //! - **No bad input is fatal.** Positions that are not finite are left out and counted; see each query for its own.
 
 #![forbid(unsafe_code)]
