@@ -27,8 +27,12 @@ const AGENTS: usize = 10_000;
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let threads = args.next().map_or(Ok(1), |n| n.parse());
     let part = args.next().unwrap_or_default();
+    let (Ok(threads @ 1..=1024), "" | "curve" | "worlds") = (threads, part.as_str()) else {
+        eprintln!("usage: measure_worlds [THREADS [curve | worlds]], with 1 to 1024 threads");
+        std::process::exit(2);
+    };
     println!("{threads} compute threads");
     if part != "curve" {
         worlds(threads);
