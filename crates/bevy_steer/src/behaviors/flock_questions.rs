@@ -173,7 +173,10 @@ impl BatchQuestions {
 
 #[cfg(test)]
 mod tests {
+    use bevy::prelude::*;
+
     use super::*;
+    use crate::{SteeringDefaults, SteeringGroup, testing::*};
 
     const XY: SteeringPlane = SteeringPlane::Xy;
 
@@ -241,5 +244,61 @@ mod tests {
         marks.sort_unstable();
         marks.dedup();
         assert_eq!(marks.len(), 15);
+    }
+
+    #[test]
+    fn rules_that_change_hold_from_that_tick_on() {
+        // Questions are remembered from tick to tick: whatever changes must show, as in a world that has no past.
+        let weak = FlockMember { separation_weight: 0.5, ..default() };
+        let start = |n: usize| Vec3::new(n as f32 * 0.7, (n % 2) as f32, (n % 3) as f32);
+        for change in 0..8 {
+            let mut old = Sim::new(60.0);
+            let mut agents: Vec<Entity> =
+                (0..6).map(|n| old.moving(start(n), Vec3::X, FlockMember::default())).collect();
+            let world = old.app.world_mut();
+            if change == 6 {
+                agents.iter().for_each(|&a| _ = world.entity_mut(a).insert(SteeringPlane::Xz));
+            }
+            old.ticks(4);
+            let world = old.app.world_mut();
+            match change {
+                0 => *world.get_mut::<FlockMember>(agents[2]).expect("a member") = weak,
+                1 => {
+                    // The last one takes the place of the first in storage.
+                    world.despawn(agents.remove(0));
+                }
+                2 => {
+                    world.entity_mut(agents[3]).remove::<FlockMember>().insert(weak);
+                }
+                3 => world.resource_mut::<SteeringDefaults>().plane = SteeringPlane::Xz,
+                4 => {
+                    world.entity_mut(agents[1]).insert(SteeringGroup(4));
+                }
+                6 => agents.iter().for_each(|&a| _ = world.entity_mut(a).remove::<SteeringPlane>()),
+                7 => agents.iter().for_each(|&a| _ = world.entity_mut(a).insert(SteeringPlane::Xz)),
+                _ => {
+                    agents.iter().for_each(|&a| *world.get_mut::<FlockMember>(a).expect("a member") = weak);
+                }
+            }
+            let mut new = Sim::new(60.0);
+            new.app.world_mut().resource_mut::<SteeringDefaults>().plane =
+                old.app.world().resource::<SteeringDefaults>().plane;
+            let copies: Vec<Entity> = agents
+                .iter()
+                .map(|&agent| {
+                    let member = *old.app.world().get::<FlockMember>(agent).expect("a member");
+                    let group = old.app.world().get::<SteeringGroup>(agent).copied().unwrap_or_default();
+                    let plane = old.app.world().get::<SteeringPlane>(agent).copied();
+                    let plane = plane.unwrap_or(old.app.world().resource::<SteeringDefaults>().plane);
+                    new.moving(old.position(agent), old.velocity(agent), (member, group, plane))
+                })
+                .collect();
+            old.tick();
+            new.tick();
+            for (&agent, &copy) in agents.iter().zip(&copies) {
+                assert!(old.force(agent).distance(new.force(copy)) < 1e-4, "change {change}");
+            }
+            assert!(agents.iter().any(|&agent| old.force(agent) != Vec3::ZERO));
+        }
     }
 }
